@@ -1,0 +1,119 @@
+// wire: the frames of wire.capnp and control.capnp as plain values (no Cap'n Proto in sight of their users).
+//
+// Not here: bytes (wire_codec.hpp, control_codec.hpp).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "messages/collective.hpp"
+#include "messages/error.hpp"
+#include "messages/ids.hpp"
+#include "messages/release_reason.hpp"
+
+namespace troupe {
+
+struct region {
+  std::uint32_t pool{};    ///< 0: memory, 1: the spill file
+  std::uint64_t offset{};  ///< of the payload; a region_header lies before it
+  std::uint64_t length{};  ///< bytes
+  friend bool operator==(const region&, const region&) = default;
+};
+
+using inline_bytes = std::vector<std::uint8_t>;
+/// Nothing, bytes in the frame, or bytes in a pool.
+using payload = std::variant<std::monostate, inline_bytes, region>;
+
+enum class store_kind : std::uint8_t { set, get, add, check, wait, delete_key, compare_set, num_keys, append };
+
+struct store_request {
+  store_kind kind{};
+  std::vector<std::string> keys;
+  std::vector<std::uint8_t> value, expected;
+  std::int64_t amount{};
+  std::uint64_t timeout_ns{};  ///< 0: none
+};
+
+struct store_reply {
+  std::vector<std::uint8_t> value;
+  std::int64_t number{};
+};
+
+namespace to_troupe {
+struct hello { std::uint32_t version{}; rank_id rank; std::int32_t pid{}; };
+struct take_slot {};
+struct open_communicator {
+  communicator_id communicator;
+  std::vector<rank_id> members;
+  std::uint32_t ordinal{};
+  semantics rules{};
+  std::string name;
+};
+struct call_site { call_site_id id; std::string text; };
+struct issue {
+  operation_id operation;
+  communicator_id communicator;
+  sequence_number sequence;
+  collective_call call;
+  troupe::payload payload;
+  call_site_id site;
+  bool as_future{};
+  std::uint64_t at_ns{};
+};
+struct blocked { release_reason reason{}; std::vector<operation_id> operations; std::uint64_t at_ns{}; };
+struct awaited { std::vector<operation_id> operations; std::uint64_t at_ns{}; };
+struct yielded { std::uint64_t at_ns{}; };
+struct lease { operation_id operation; std::uint64_t size{}; };
+struct store { operation_id operation; store_request request; };
+struct mark { std::uint8_t kind{}; std::uint64_t at_ns{}; };
+struct future_taken { operation_id operation; };
+struct leave {};
+using frame = std::variant<hello, take_slot, open_communicator, call_site, issue, blocked, awaited, yielded, lease, store,
+                           mark, future_taken, leave>;
+}  // namespace to_troupe
+
+namespace to_rank {
+struct welcome {
+  std::uint32_t world{}, slots{};
+  std::vector<std::uint64_t> pool_sizes;
+  std::uint64_t rank_page_offset{};
+  std::uint32_t inline_limit{};
+  std::uint64_t start_ns{};
+};
+struct refused { std::string text; };
+struct granted {};
+struct completed {
+  operation_id operation;
+  error why;                     ///< errc::none: done
+  std::vector<payload> pieces;
+  std::int32_t source = -1;
+};
+struct leased { operation_id operation; error why; troupe::region region; };
+struct stored { operation_id operation; error why; store_reply reply; };
+using frame = std::variant<welcome, refused, granted, completed, leased, stored>;
+}  // namespace to_rank
+
+namespace from_launcher {
+struct started { rank_id rank; std::int32_t pid{}; };
+struct ended {
+  rank_id rank;
+  std::int32_t pid{}, wait_status{};
+  std::uint64_t cpu_ns{}, peak_bytes{};
+};
+struct failed { error why; };
+using frame = std::variant<started, ended, failed>;
+}  // namespace from_launcher
+
+namespace to_launcher {
+struct signal { std::int32_t number{}; };
+struct end {};
+using frame = std::variant<signal, end>;
+}  // namespace to_launcher
+
+constexpr std::uint32_t wire_version = 1;
+/// No frame is longer: a sender makes none, a reader believes none.
+constexpr std::uint64_t frame_bytes_max = 16u << 20;
+
+}  // namespace troupe

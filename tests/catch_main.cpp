@@ -1,0 +1,3 @@
+// catch_main: Catch's own main, compiled once for all test programs.
+#define CATCH_CONFIG_MAIN
+#include <catch2/catch.hpp>
