@@ -3,7 +3,8 @@
 // A region belongs to the rank that leased the extent around it. It is free for reuse when state is 0:
 //   the owner sets `posted` before it sends the issue frame; whoever resolves the operation replaces it by the number of
 //   readers the result in this region has (0: none), before it sends the first completion; each reader subtracts 1
-//   once it has copied.
+//   once it has copied, per piece. A piece names its region's header (region::header), being often only a slice of it.
+// An extent (the answer to a lease) is raw memory: the client lays headers and payloads into it itself.
 #pragma once
 
 #include <atomic>

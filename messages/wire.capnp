@@ -10,8 +10,9 @@ const wireVersion :UInt32 = 1;
 
 struct Region {            # a piece of a payload pool: 0 = memory, 1 = the spill file
   pool @0 :UInt32;
-  offset @1 :UInt64;       # of the payload; a region header of 64 bytes lies before it
+  offset @1 :UInt64;       # of the first payload byte
   length @2 :UInt64;
+  header @3 :UInt64;       # of the region's header (64 bytes): a slice of a larger region keeps that region's header
 }
 
 struct Payload {

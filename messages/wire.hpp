@@ -17,8 +17,9 @@ namespace troupe {
 
 struct region {
   std::uint32_t pool{};    ///< 0: memory, 1: the spill file
-  std::uint64_t offset{};  ///< of the payload; a region_header lies before it
+  std::uint64_t offset{};  ///< of the first payload byte
   std::uint64_t length{};  ///< bytes
+  std::uint64_t header{};  ///< of the region_header; a slice of a larger region keeps that region's header
   friend bool operator==(const region&, const region&) = default;
 };
 
