@@ -1,6 +1,6 @@
 // wire: the frames of wire.capnp and control.capnp as plain values (no Cap'n Proto in sight of their users).
 //
-// Not here: bytes (wire_codec.hpp, control_codec.hpp).
+// Not here: bytes (wire_codec.hpp); how the two sides converse (docs/wire_protocol.md).
 #pragma once
 
 #include <cstdint>
@@ -68,7 +68,7 @@ struct awaited { std::vector<operation_id> operations; std::uint64_t at_ns{}; };
 struct yielded { std::uint64_t at_ns{}; };
 struct lease { operation_id operation; std::uint64_t size{}; };
 struct store { operation_id operation; store_request request; };
-struct mark { std::uint8_t kind{}; std::uint64_t at_ns{}; };
+struct mark { std::uint8_t kind{}; std::uint64_t at_ns{}; };  // kind: graph's marker_kind, its receiver checks it
 struct future_taken { operation_id operation; };
 struct leave {};
 using frame = std::variant<hello, take_slot, open_communicator, call_site, issue, blocked, awaited, yielded, lease, store,
@@ -116,5 +116,10 @@ using frame = std::variant<signal, end>;
 constexpr std::uint32_t wire_version = 1;
 /// No frame is longer: a sender makes none, a reader believes none.
 constexpr std::uint64_t frame_bytes_max = 16u << 20;
+/// Limits within a frame. Longer diagnoses and names are cut when they are encoded; who takes lists, keys or values from
+/// a program checks them before (an encoder asserts).
+constexpr std::uint32_t text_bytes_max = 1u << 20;
+constexpr std::uint32_t list_length_max = 1u << 20;
+constexpr std::uint32_t key_bytes_max = 64u << 10;
 
 }  // namespace troupe

@@ -13,6 +13,7 @@
 
 namespace troupe {
 
+/// A frame longer than frame_bytes_max, or a list or key beyond wire.hpp's limits, is the caller's bug (an assertion).
 std::vector<std::uint8_t> encode(const to_troupe::frame& frame);
 std::vector<std::uint8_t> encode(const to_rank::frame& frame);
 std::vector<std::uint8_t> encode(const from_launcher::frame& frame);
