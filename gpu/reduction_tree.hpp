@@ -36,6 +36,7 @@ class reduction_tree {
   std::vector<step> climb(std::uint32_t level, std::uint32_t position);
 
   std::uint32_t members_;
+  std::vector<bool> arrived_;
   std::vector<std::uint32_t> missing_in_block_;
   std::vector<std::vector<bool>> ready_;  // by level, then position
 };
