@@ -1,0 +1,357 @@
+#include "interpose/torch/backend.hpp"
+
+#include <stdexcept>
+
+namespace troupe {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& sentence) { throw std::runtime_error(sentence); }
+
+at::Tensor single(const tensor_list& tensors) {
+  if (tensors.size() != 1) refuse("takes one tensor a rank, got " + std::to_string(tensors.size()));
+  return tensors.front();
+}
+
+/// The lists of the one device a rank has.
+const tensor_list& single(const std::vector<tensor_list>& lists) {
+  if (lists.size() != 1) refuse("takes one list a rank, got " + std::to_string(lists.size()));
+  return lists.front();
+}
+
+/// One tensor a member, each as large as the rank's own part.
+void require_parts(const tensor_list& parts, int size, std::int64_t part) {
+  if (parts.size() != static_cast<std::size_t>(size))
+    refuse("needs one tensor for each of " + std::to_string(size) + " ranks, got "
+           + std::to_string(parts.size()));
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (parts[i].numel() != part)
+      refuse("tensor " + std::to_string(i) + " of the list has " + std::to_string(parts[i].numel())
+             + " elements, the rank's own has " + std::to_string(part));
+}
+
+void require_whole(const at::Tensor& whole, const at::Tensor& part, int size) {
+  if (whole.numel() != part.numel() * size)
+    refuse("one tensor of " + std::to_string(whole.numel()) + " elements is not "
+           + std::to_string(size) + " times one of " + std::to_string(part.numel()));
+}
+
+void require_alike(const tensor_list& one, const tensor_list& other) {
+  auto all = one;
+  all.insert(all.end(), other.begin(), other.end());
+  require_dense(all);
+}
+
+/// Elements to or from each member, from rows (torch's splits count along the first dimension).
+std::vector<std::uint64_t> in_elements(const std::vector<std::int64_t>& splits,
+                                       const at::Tensor& tensor, int size, const char* which) {
+  auto rows = tensor.dim() == 0 ? 1 : tensor.size(0);
+  std::int64_t row = 1;
+  for (std::int64_t dim = 1; dim < tensor.dim(); ++dim) row *= tensor.size(dim);
+  if (splits.empty()) {
+    if (rows % size != 0)
+      refuse("Tensor's dim 0 does not divide equally across group size: " + std::to_string(rows)
+             + " " + which + " rows among " + std::to_string(size) + " ranks");
+    return std::vector<std::uint64_t>(static_cast<std::size_t>(size),
+                                      static_cast<std::uint64_t>(rows / size * row));
+  }
+  if (splits.size() != static_cast<std::size_t>(size))
+    refuse("Number of tensor splits not equal to group size: " + std::to_string(splits.size()) + " "
+           + which + " splits among " + std::to_string(size) + " ranks");
+  std::vector<std::uint64_t> counts;
+  std::int64_t sum = 0;
+  for (auto split : splits) {
+    if (split < 0) refuse(std::string("a negative ") + which + " split");
+    sum += split;
+    counts.push_back(static_cast<std::uint64_t>(split * row));
+  }
+  if (sum != rows)
+    refuse("Split sizes doesn't match total dim 0 size: " + std::to_string(sum) + " against "
+           + std::to_string(rows) + " " + which + " rows");
+  return counts;
+}
+
+}  // namespace
+
+/// What an operation's own checks leave behind: the call and its tensors.
+struct troupe_backend::posting {
+  tensor_list inputs, outputs;
+  at::ScalarType type = at::kByte;
+  reduction reduce = reduction::none;
+  std::uint64_t count = 0;
+  int root = 0, tag = 0;
+  std::vector<std::uint64_t> send_counts, recv_counts;
+};
+
+template <class Prepare>
+troupe_backend::work_ptr troupe_backend::post(operation op, c10d::OpType kind,
+                                              std::chrono::milliseconds timeout, Prepare prepare) {
+  auto what = std::string(to_string(op)) + " of rank " + std::to_string(getRank()) + " of "
+              + std::to_string(getSize());
+  posting made;
+  troupe_call call{};
+  std::unique_ptr<input_pieces> inputs;
+  try {
+    prepare(made);
+    call.type = static_cast<std::uint8_t>(
+        op == operation::barrier ? element_type::u8 : type_of(made.type, rules_, op));
+    inputs = std::make_unique<input_pieces>(made.inputs);
+  } catch (const std::exception& failed) {
+    refuse(what + ": " + failed.what());
+  }
+  call.op = static_cast<std::uint8_t>(op);
+  call.reduction = static_cast<std::uint8_t>(made.reduce);
+  call.count = made.count;
+  call.root = made.root;
+  call.tag = made.tag;
+  call.send_counts = made.send_counts.empty() ? nullptr : made.send_counts.data();
+  call.recv_counts = made.recv_counts.empty() ? nullptr : made.recv_counts.data();
+  auto posted = posted_operation::post(std::move(what), communicator_, call, *inputs,
+                                       output_pieces(std::move(made.outputs)));
+  if (!is_point_to_point(op)) ++sequence_;
+  return c10::make_intrusive<work>(getRank(), kind, std::move(posted),
+                                   timeout == c10d::kUnsetTimeout ? timeout_ : timeout);
+}
+
+troupe_backend::work_ptr troupe_backend::broadcast(tensor_list& tensors,
+                                                   const c10d::BroadcastOptions& options) {
+  return post(operation::broadcast, c10d::OpType::BROADCAST, options.timeout, [&](posting& made) {
+    auto tensor = single(tensors);
+    made.type = require_dense(tensors);
+    made.root = static_cast<int>(options.rootRank);
+    (made.root == getRank() ? made.inputs : made.outputs) = {tensor};
+    made.count = elements_in(tensors);
+  });
+}
+
+troupe_backend::work_ptr troupe_backend::allreduce(tensor_list& tensors,
+                                                   const c10d::AllreduceOptions& options) {
+  return post(operation::all_reduce, c10d::OpType::ALLREDUCE, options.timeout, [&](posting& made) {
+    single(tensors);
+    made.type = require_dense(tensors);
+    made.reduce = reduction_of(options.reduceOp, made.type, rules_);
+    made.inputs = premultiplied(options.reduceOp, tensors);
+    made.outputs = tensors;
+    made.count = elements_in(tensors);
+  });
+}
+
+troupe_backend::work_ptr troupe_backend::allreduce_coalesced(
+    tensor_list& tensors, const c10d::AllreduceCoalescedOptions& options) {
+  return post(operation::all_reduce, c10d::OpType::ALLREDUCE_COALESCED, options.timeout,
+              [&](posting& made) {
+                made.type = require_dense(tensors);
+                made.reduce = reduction_of(options.reduceOp, made.type, rules_);
+                made.inputs = premultiplied(options.reduceOp, tensors);
+                made.outputs = tensors;
+                made.count = elements_in(tensors);
+              });
+}
+
+troupe_backend::work_ptr troupe_backend::reduce(tensor_list& tensors,
+                                                const c10d::ReduceOptions& options) {
+  return post(operation::reduce, c10d::OpType::REDUCE, options.timeout, [&](posting& made) {
+    single(tensors);
+    made.type = require_dense(tensors);
+    made.reduce = reduction_of(options.reduceOp, made.type, rules_);
+    made.root = static_cast<int>(options.rootRank);
+    made.inputs = premultiplied(options.reduceOp, tensors);
+    if (made.root == getRank()) made.outputs = tensors;
+    made.count = elements_in(tensors);
+  });
+}
+
+troupe_backend::work_ptr troupe_backend::allgather(std::vector<tensor_list>& outputs,
+                                                   tensor_list& inputs,
+                                                   const c10d::AllgatherOptions& options) {
+  return post(operation::all_gather, c10d::OpType::ALLGATHER, options.timeout, [&](posting& made) {
+    auto part = single(inputs);
+    made.outputs = single(outputs);
+    require_parts(made.outputs, getSize(), part.numel());
+    require_alike(inputs, made.outputs);
+    made.type = part.scalar_type();
+    made.inputs = inputs;
+    made.count = elements_in(inputs);
+  });
+}
+
+troupe_backend::work_ptr troupe_backend::_allgather_base(at::Tensor& whole, at::Tensor& part,
+                                                         const c10d::AllgatherOptions& options) {
+  return post(operation::all_gather, c10d::OpType::_ALLGATHER_BASE, options.timeout,
+              [&](posting& made) {
+                made.type = require_dense({part, whole});
+                require_whole(whole, part, getSize());
+                made.inputs = {part};
+                made.outputs = {whole};
+                made.count = elements_in(made.inputs);
+              });
+}
+
+troupe_backend::work_ptr troupe_backend::allgather_coalesced(
+    std::vector<tensor_list>& outputs, tensor_list& inputs, const c10d::AllgatherOptions& options) {
+  return post(operation::all_gather, c10d::OpType::ALLGATHER_COALESCED, options.timeout,
+              [&](posting& made) {
+                if (outputs.size() != static_cast<std::size_t>(getSize()))
+                  refuse("needs one list for each of " + std::to_string(getSize()) + " ranks, got "
+                         + std::to_string(outputs.size()));
+                made.type = require_dense(inputs);
+                made.inputs = inputs;
+                for (auto& list : outputs) {  // what one rank gives lies in a row
+                  if (list.size() != inputs.size())
+                    refuse("a list of " + std::to_string(list.size()) + " tensors for "
+                           + std::to_string(inputs.size()) + " inputs");
+                  for (std::size_t i = 0; i < list.size(); ++i)
+                    if (list[i].numel() != inputs[i].numel())
+                      refuse("output " + std::to_string(i) + " is not as large as its input");
+                  made.outputs.insert(made.outputs.end(), list.begin(), list.end());
+                }
+                require_alike(inputs, made.outputs);
+                made.count = elements_in(inputs);
+              });
+}
+
+troupe_backend::work_ptr troupe_backend::gather(std::vector<tensor_list>& outputs,
+                                                tensor_list& inputs,
+                                                const c10d::GatherOptions& options) {
+  return post(operation::gather, c10d::OpType::GATHER, options.timeout, [&](posting& made) {
+    auto part = single(inputs);
+    made.root = static_cast<int>(options.rootRank);
+    if (made.root == getRank()) {
+      made.outputs = single(outputs);
+      require_parts(made.outputs, getSize(), part.numel());
+    } else if (!outputs.empty()) {
+      refuse("only the root takes output tensors");
+    }
+    require_alike(inputs, made.outputs);
+    made.type = part.scalar_type();
+    made.inputs = inputs;
+    made.count = elements_in(inputs);
+  });
+}
+
+troupe_backend::work_ptr troupe_backend::scatter(tensor_list& outputs,
+                                                 std::vector<tensor_list>& inputs,
+                                                 const c10d::ScatterOptions& options) {
+  return post(operation::scatter, c10d::OpType::SCATTER, options.timeout, [&](posting& made) {
+    auto part = single(outputs);
+    made.root = static_cast<int>(options.rootRank);
+    if (made.root == getRank()) {
+      made.inputs = single(inputs);
+      require_parts(made.inputs, getSize(), part.numel());
+    } else if (!inputs.empty()) {
+      refuse("only the root gives input tensors");
+    }
+    require_alike(outputs, made.inputs);
+    made.type = part.scalar_type();
+    made.outputs = outputs;
+    made.count = elements_in(outputs);
+  });
+}
+
+troupe_backend::work_ptr troupe_backend::reduce_scatter(tensor_list& outputs,
+                                                        std::vector<tensor_list>& inputs,
+                                                        const c10d::ReduceScatterOptions& options) {
+  return post(operation::reduce_scatter, c10d::OpType::REDUCE_SCATTER, options.timeout,
+              [&](posting& made) {
+                auto part = single(outputs);
+                auto& parts = single(inputs);
+                require_parts(parts, getSize(), part.numel());
+                require_alike(outputs, parts);
+                made.type = part.scalar_type();
+                made.reduce = reduction_of(options.reduceOp, made.type, rules_);
+                made.inputs = premultiplied(options.reduceOp, parts);
+                made.outputs = outputs;
+                made.count = elements_in(parts);
+              });
+}
+
+troupe_backend::work_ptr troupe_backend::_reduce_scatter_base(
+    at::Tensor& part, at::Tensor& whole, const c10d::ReduceScatterOptions& options) {
+  return post(operation::reduce_scatter, c10d::OpType::_REDUCE_SCATTER_BASE, options.timeout,
+              [&](posting& made) {
+                made.type = require_dense({part, whole});
+                require_whole(whole, part, getSize());
+                made.reduce = reduction_of(options.reduceOp, made.type, rules_);
+                made.inputs = premultiplied(options.reduceOp, {whole});
+                made.outputs = {part};
+                made.count = elements_in({whole});
+              });
+}
+
+troupe_backend::work_ptr troupe_backend::alltoall_base(at::Tensor& output, at::Tensor& input,
+                                                       std::vector<std::int64_t>& output_splits,
+                                                       std::vector<std::int64_t>& input_splits,
+                                                       const c10d::AllToAllOptions& options) {
+  return post(operation::all_to_all, c10d::OpType::ALLTOALL_BASE, options.timeout,
+              [&](posting& made) {
+                made.type = require_dense({input, output});
+                made.inputs = {input};
+                made.outputs = {output};
+                made.count = elements_in({input});
+                auto given = in_elements(input_splits, input, getSize(), "input");
+                auto taken = in_elements(output_splits, output, getSize(), "output");
+                if (input_splits.empty() && output_splits.empty()) {
+                  if (input.numel() != output.numel())
+                    refuse("equal splits of " + std::to_string(input.numel()) + " elements into "
+                           + std::to_string(output.numel()));
+                  return;
+                }
+                made.send_counts = std::move(given);
+                made.recv_counts = std::move(taken);
+              });
+}
+
+troupe_backend::work_ptr troupe_backend::alltoall(tensor_list& outputs, tensor_list& inputs,
+                                                  const c10d::AllToAllOptions& options) {
+  return post(operation::all_to_all, c10d::OpType::ALLTOALL, options.timeout, [&](posting& made) {
+    auto size = static_cast<std::size_t>(getSize());
+    if (inputs.size() != size || outputs.size() != size)
+      refuse("needs one tensor for each of " + std::to_string(size) + " ranks, got "
+             + std::to_string(inputs.size()) + " inputs and " + std::to_string(outputs.size())
+             + " outputs");
+    require_alike(inputs, outputs);
+    made.type = inputs.front().scalar_type();
+    made.inputs = inputs;
+    made.outputs = outputs;
+    made.count = elements_in(inputs);
+    for (auto& tensor : inputs) made.send_counts.push_back(elements_in({tensor}));
+    for (auto& tensor : outputs) made.recv_counts.push_back(elements_in({tensor}));
+  });
+}
+
+troupe_backend::work_ptr troupe_backend::barrier(const c10d::BarrierOptions& options) {
+  return post(operation::barrier, c10d::OpType::BARRIER, options.timeout, [](posting&) {});
+}
+
+void troupe_backend::monitoredBarrier(const c10d::BarrierOptions& options, bool) {
+  barrier(options)->wait();
+}
+
+troupe_backend::work_ptr troupe_backend::send(tensor_list& tensors, int destination, int tag) {
+  return post(operation::send, c10d::OpType::SEND, c10d::kUnsetTimeout, [&](posting& made) {
+    single(tensors);
+    made.type = require_dense(tensors);
+    made.inputs = tensors;
+    made.count = elements_in(tensors);
+    made.root = destination;
+    made.tag = tag;
+  });
+}
+
+troupe_backend::work_ptr troupe_backend::recv(tensor_list& tensors, int source, int tag) {
+  auto kind = source == any_source ? c10d::OpType::RECVANYSOURCE : c10d::OpType::RECV;
+  return post(operation::recv, kind, c10d::kUnsetTimeout, [&](posting& made) {
+    single(tensors);
+    made.type = require_dense(tensors);
+    made.outputs = tensors;
+    made.count = elements_in(tensors);
+    made.root = source;
+    made.tag = tag;
+  });
+}
+
+troupe_backend::work_ptr troupe_backend::recvAnysource(tensor_list& tensors, int tag) {
+  return recv(tensors, any_source, tag);
+}
+
+}  // namespace troupe

@@ -1,0 +1,164 @@
+"""torch.distributed's process groups, over Troupe's backend, whichever of nccl, gloo and mpi the program names.
+
+What torch decides (ranks, names, order of groups, checks of arguments) stays torch's; replaced are the classes it makes
+a group of, and the barrier it polls.
+"""
+import functools
+import inspect
+
+from . import client
+from .extension import c10d_module
+
+
+class _Creation:
+    """The group that torch is about to make: its helper knows the ranks, the class it calls does not."""
+    ranks = ()
+    name = None
+
+
+class _Replacement(type):
+    """A class that makes our backend when called and of which nothing is an instance.
+
+    torch asks "is it a ProcessGroupNCCL?" only to put object collectives and barriers on a GPU.
+    """
+
+    def __instancecheck__(cls, instance):
+        return False
+
+
+def replace_gloo(c10d):
+    """ProcessGroupGloo(store, rank, size, timeout=…)."""
+
+    class ProcessGroupGloo(metaclass=_Replacement):
+        def __new__(cls, store, rank, size, timeout=c10d.default_pg_timeout):
+            return _make(c10d, "gloo", store, rank, size, timeout)
+
+    c10d.ProcessGroupGloo = ProcessGroupGloo
+    c10d._GLOO_AVAILABLE = True
+
+
+def replace_nccl(c10d):
+    """ProcessGroupNCCL(store, rank, size, options), whether or not torch was built with NCCL."""
+
+    class Options:
+        def __init__(self, is_high_priority_stream=False):
+            self.is_high_priority_stream = is_high_priority_stream
+            self._timeout = c10d.default_pg_timeout
+
+    class ProcessGroupNCCL(metaclass=_Replacement):
+        def __new__(cls, store, rank, size, options=None):
+            timeout = getattr(options, "_timeout", c10d.default_pg_timeout)
+            return _make(c10d, "nccl", store, rank, size, timeout)
+
+    ProcessGroupNCCL.Options = Options
+    c10d.ProcessGroupNCCL = ProcessGroupNCCL
+    c10d._NCCL_AVAILABLE = True
+    _export(c10d, "ProcessGroupNCCL")
+
+
+def replace_mpi(c10d):
+    """ProcessGroupMPI.create(ranks): ranks and world are the run's; None for who is not a member."""
+
+    class ProcessGroupMPI(metaclass=_Replacement):
+        @staticmethod
+        def create(ranks):
+            members = list(ranks) or list(range(client.world()))
+            if client.rank() not in members:
+                return None
+            return c10d_module().make_backend(
+                members, members.index(client.rank()), "mpi", _group_name(c10d),
+                c10d.default_pg_timeout)
+
+    c10d.ProcessGroupMPI = ProcessGroupMPI
+    c10d._MPI_AVAILABLE = True
+    _export(c10d, "ProcessGroupMPI")
+
+
+def _export(c10d, name):
+    if name not in c10d.__all__:
+        c10d.__all__.append(name)
+
+
+def note_ranks(c10d):
+    """_new_process_group_helper is given the ranks of the group (none: the whole world)."""
+    original = c10d._new_process_group_helper
+    parameters = inspect.signature(original)
+
+    @functools.wraps(original)
+    def helper(*arguments, **named):
+        given = parameters.bind(*arguments, **named)
+        given.apply_defaults()
+        _Creation.ranks = given.arguments["global_ranks_in_group"]
+        _Creation.name = given.arguments["group_name"]
+        return original(*arguments, **named)
+
+    c10d._new_process_group_helper = helper
+
+
+def _group_name(c10d):
+    if _Creation.name:
+        return str(_Creation.name)
+    return "world" if not _Creation.ranks else f"group {c10d._group_count - 1}"
+
+
+_world_members = []  # of the default group: the run's rank of each of its ranks
+
+
+def _make(c10d, backend, store, rank, size, timeout):
+    if not _Creation.ranks:
+        _world_members[:] = _exchange_members(store, rank, size)
+    members = [_world_members[other] for other in _Creation.ranks] or _world_members
+    return c10d_module().make_backend(members, rank, backend, _group_name(c10d), timeout)
+
+
+def _exchange_members(store, rank, size):
+    """Programs number their ranks as they like: who is who is settled over the store, once an init.
+
+    Usually everyone is who the environment says, and one key tells so.
+    """
+    me = client.rank()
+    entered = store.add("troupe/entered", 1)
+    place = f"troupe/{(entered - 1) // size}"  # the store may be older than this init
+    if rank != me:
+        store.add(f"{place}/rank/{rank}", me + 1)
+    arrived = store.add(f"{place}/arrived", 1 if rank == me else 1 + (1 << 32))
+    if arrived & 0xFFFFFFFF == size:
+        members = []
+        if arrived >> 32:  # a key that nobody added to counts 0
+            said = [store.add(f"{place}/rank/{other}", 0) for other in range(size)]
+            members = [one - 1 if one else other for other, one in enumerate(said)]
+        store.set(f"{place}/members", ",".join(map(str, members)) or "as numbered")
+    found = store.get(f"{place}/members").decode()
+    return list(range(size)) if found == "as numbered" else [int(one) for one in found.split(",")]
+
+
+def wait_in_barrier(c10d):
+    """_store_based_barrier polls add(key, 0) every 10 ms; the last to come wakes the others instead."""
+    parameters = inspect.signature(c10d._store_based_barrier)
+
+    def barrier(*arguments, **named):
+        given = parameters.bind(*arguments, **named).arguments
+        store = given["store"]
+        size = given.get("rendezvous_count", None) or c10d.get_world_size()
+        name = given.get("group_name", None) or c10d._group_count
+        key = f"{c10d.STORE_BASED_BARRIER_PREFIX}:{name}"
+        arrived = store.add(key, 1)
+        done = f"{key}:{(arrived - 1) // size}:done"
+        if arrived % size == 0:
+            store.set(done, "")
+        store.wait([done], given["timeout"])
+
+    c10d._store_based_barrier = barrier
+
+
+def leave_checks_to_troupe(c10d):
+    """TORCH_DISTRIBUTED_DEBUG=DETAIL wraps groups in a gloo helper; Troupe compares every rank's call anyway."""
+    if hasattr(c10d, "_create_process_group_wrapper"):
+        c10d._create_process_group_wrapper = lambda wrapped_pg, *_, **__: wrapped_pg
+
+
+PATCHES = [
+    ("torch.distributed.distributed_c10d", patch)
+    for patch in (replace_gloo, replace_nccl, replace_mpi, note_ranks, wait_in_barrier,
+                  leave_checks_to_troupe)
+]

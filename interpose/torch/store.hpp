@@ -1,0 +1,35 @@
+// store: torch's key-value store over the run's own, in which every wait lets other ranks run.
+//
+// One store serves the whole run; a name keeps apart what would be stores of their own (another
+// address, another file).
+#pragma once
+
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+namespace troupe {
+
+class store : public c10d::Store {
+ public:
+  /// Keys are the run's, below `name`.
+  store(std::string name, std::chrono::milliseconds timeout)
+      : c10d::Store(timeout), prefix_(std::move(name) + '/') {}
+
+  void set(const std::string& key, const std::vector<std::uint8_t>& value) override;
+  std::vector<std::uint8_t> get(const std::string& key) override;
+  std::int64_t add(const std::string& key, std::int64_t amount) override;
+  bool deleteKey(const std::string& key) override;
+  bool check(const std::vector<std::string>& keys) override;
+  void wait(const std::vector<std::string>& keys) override;
+  void wait(const std::vector<std::string>& keys,
+            const std::chrono::milliseconds& timeout) override;
+  std::vector<std::uint8_t> compareSet(const std::string& key,
+                                       const std::vector<std::uint8_t>& expected,
+                                       const std::vector<std::uint8_t>& desired) override;
+  /// Of the whole run: the keys of other stores count too.
+  std::int64_t getNumKeys() override;
+
+ private:
+  std::string prefix_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,24 @@
+// watched_futures: the futures of operations under way, so that a C++ wait on one counts as
+// blocked.
+//
+// ivalue::Future is final and its wait is not virtual (DDP waits there): the preload library sees
+// waits in std::condition_variable and knows a future by the addresses it lies at. A future made of
+// another by Python's then() is waited for in its place, so it is watched for the same operation.
+// Not here: futures made by C++'s then(); a rank that waits for one is found asleep.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+
+#include <cstdint>
+
+namespace troupe {
+
+/// Is there somebody who sees waits in std::condition_variable?
+bool waits_on_futures_are_seen();
+void watch_future(std::uint64_t operation, const c10::ivalue::Future& future);
+/// `child` completes after `parent`: it is watched for whatever the parent is watched for.
+void watch_child(const c10::ivalue::Future& parent, const c10::ivalue::Future& child);
+/// The operation is done and its future's callbacks have run.
+void forget_watched(std::uint64_t operation);
+
+}  // namespace troupe

@@ -1,0 +1,32 @@
+"""What a rank can see to be wrong by itself is refused at once, naming operation and rank; the group stays usable."""
+import torch
+import torch.distributed as dist
+
+import expect
+
+rank, world = expect.start()
+nccl = dist.get_backend() == "nccl"
+me = f"rank {rank} of {world}"
+ones = torch.ones(4)
+group = dist.group.WORLD
+expect.refused("sparse", lambda: dist.all_reduce(torch.eye(3).to_sparse()), "")
+expect.refused("sizes of all_gather", lambda: dist.all_gather([torch.ones(3) for _ in range(world)], ones),
+               "all_gather", me, "3 elements")
+expect.refused("sizes of all_gather_into_tensor", lambda: dist.all_gather_into_tensor(torch.ones(3), ones),
+               "all_gather", me)
+expect.refused("sizes of reduce_scatter_tensor", lambda: dist.reduce_scatter_tensor(ones, torch.ones(3)),
+               "reduce_scatter", me)
+expect.refused("splits", lambda: dist.all_to_all_single(ones, torch.ones(4), [4] + [0] * (world - 1), [3] + [0] * (world - 1)),
+               "all_to_all", me, "Split sizes")
+expect.refused("types", lambda: dist.all_gather_into_tensor(torch.ones(4 * world, dtype=torch.int32), ones), "all_gather")
+expect.refused("short integers", lambda: dist.all_reduce(torch.ones(4, dtype=torch.int16)), "all_reduce", me, "Short")
+if nccl:
+    expect.refused("bitwise", lambda: dist.all_reduce(torch.ones(4, dtype=torch.int32), dist.ReduceOp.BAND), "BAND", me)
+else:
+    expect.refused("average", lambda: dist.all_reduce(ones, dist.ReduceOp.AVG), "AVG", me)
+    expect.refused("bf16", lambda: dist.all_reduce(ones.bfloat16()), "BFloat16", me)
+    expect.refused("truth values", lambda: dist.broadcast(torch.ones(4, dtype=torch.bool), 0), "Bool", me)
+expect.same("untouched", ones, torch.ones(4))
+dist.all_reduce(ones)
+expect.same("usable", ones, torch.full((4,), float(world)))
+expect.finish()
