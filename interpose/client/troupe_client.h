@@ -2,6 +2,8 @@
  *
  * One connection a process. Thread-safe. Functions return 0 or a positive troupe::errc number; troupe_error() then has the
  * sentence (per thread). A forked child is not the rank: there troupe_connected() is 0 and every call fails politely.
+ * A process whose runner is gone ends with status 70. Outside a wait callbacks (troupe_done) run only in a thread of ours,
+ * which troupe_watch_future starts: troupe_issue runs none.
  */
 #ifndef TROUPE_CLIENT_H
 #define TROUPE_CLIENT_H
@@ -51,7 +53,9 @@ TROUPE_API int troupe_open_communicator(const uint32_t* members, uint32_t size, 
                                         uint64_t* communicator);
 
 /* Posts an operation; the inputs are copied before it returns, the outputs must stay valid until `done` was called (the
- * result's bytes are laid into them one after the other). call_site: "train.py:42 in step" or NULL. done may be NULL. */
+ * result's bytes are laid into them one after the other). call_site: "train.py:42 in step" or NULL. done may be NULL.
+ * operation NULL: a synchronous call; returns the operation's status once it is done, as troupe_wait would, and tells the
+ * runner in one write that it waits. */
 TROUPE_API int troupe_issue(uint64_t communicator, const troupe_call* call, const troupe_input* inputs, uint32_t input_n,
                             const troupe_output* outputs, uint32_t output_n, const char* call_site, troupe_done done,
                             void* argument, uint64_t* operation);
@@ -82,7 +86,9 @@ TROUPE_API int troupe_store_compare_set(const char* key, const void* expected, u
 TROUPE_API int troupe_store_append(const char* key, const void* value, uint64_t size);
 TROUPE_API int troupe_store_count(int64_t* keys);
 
-/* For launchers in other languages: writes one control frame (messages/control.capnp) to a descriptor. */
+/* For launchers in other languages: the calling process gets SIGKILL when its parent dies (also if it just has). */
+TROUPE_API int troupe_die_with_parent(void);
+/* Likewise: writes one control frame (messages/control.capnp) to a descriptor. */
 TROUPE_API int troupe_report_started(int descriptor, uint32_t rank, int32_t pid);
 TROUPE_API int troupe_report_ended(int descriptor, uint32_t rank, int32_t pid, int32_t wait_status, uint64_t cpu_ns,
                                    uint64_t peak_bytes);

@@ -1,0 +1,69 @@
+// operation_table: this rank's requests that were not answered yet, and answers nobody has asked
+// for yet.
+//
+// An operation is pending, then arrived (its answer is here, its bytes or its callback are not
+// through), then complete. A number below next() that is not in the table was completed without an
+// error and somebody has seen it. Limits: of completed operations that nobody waits for,
+// completed_kept_max are kept; older ones count as seen unless they failed, of which as many are
+// kept. Not here: frames, threads.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "interpose/client/troupe_client.h"
+#include "messages/wire.hpp"
+
+namespace troupe {
+
+struct operation_record {
+  enum class kind : std::uint8_t { call, store, lease };
+  enum class state : std::uint8_t { pending, arrived, complete };
+
+  kind what{};
+  state now = state::pending;
+  bool watched = false;  ///< through a future: its callback is the one who sees it
+  std::string name;      ///< "all_reduce 3", for messages
+  std::vector<troupe_output> outputs;
+  troupe_done done{};
+  void* argument{};
+  std::thread::id finishing;  ///< runs the callback right now
+
+  // The answer.
+  error why;
+  store_reply reply;
+  region leased;
+};
+
+class operation_table {
+ public:
+  static constexpr std::size_t completed_kept_max = 16 * 1024;
+
+  operation_id add(operation_record record);
+  operation_record* find(operation_id operation);
+  /// pending: no answer has come.
+  bool is_pending(operation_id operation);
+  /// Was this number given out?
+  bool was_issued(operation_id operation) const {
+    return operation.value > 0 && operation.value < next_;
+  }
+  /// The answer is all through. `seen`: a thread waits for it right now (and erases it).
+  void complete(operation_id operation, bool seen);
+  void erase(operation_id operation) { records_.erase(operation); }
+  /// Every operation that is pending, in order (the connection is lost).
+  std::vector<operation_id> pending() const;
+
+ private:
+  void keep(std::deque<operation_id>& kept, operation_id operation);
+
+  std::unordered_map<operation_id, operation_record> records_;
+  std::deque<operation_id> unseen_, failed_;
+  std::uint64_t next_ = 1;
+};
+
+}  // namespace troupe

@@ -1,0 +1,219 @@
+#include "interpose/client/rank_client.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "messages/assert.hpp"
+
+namespace troupe {
+namespace {
+
+using callbacks = conversation::callbacks;
+using state = operation_record::state;
+
+/// A request that is answered in turn keeps the slot; one that is not by then gives it up.
+constexpr auto answered_in_turn = std::chrono::milliseconds(5);
+
+moment after(std::uint64_t timeout_ns) {
+  if (timeout_ns == 0) return never;
+  const auto now = std::chrono::steady_clock::now();
+  const auto most = std::chrono::duration_cast<std::chrono::nanoseconds>(never - now);
+  if (timeout_ns >= static_cast<std::uint64_t>(most.count())) return never;
+  return now + std::chrono::nanoseconds(timeout_ns);
+}
+
+}  // namespace
+
+result<std::unique_ptr<rank_client>> rank_client::connect(options wanted) {
+  TROUPE_TRY(socket, connection::open(wanted.socket_name));
+  TROUPE_TRY(greeting, socket.greet({wire_version, wanted.rank, wanted.pid}));
+  TROUPE_TRY(pools, mapped_pools::map(greeting.terms.pool_sizes, greeting.pools));
+  TROUPE_TRY(page, pools.rank_page_at(greeting.terms.rank_page_offset));
+  std::unique_ptr<rank_client> client(new rank_client(wanted.rank, std::move(greeting.terms),
+                                                      std::move(socket), std::move(pools), page,
+                                                      std::move(wanted.on_loss)));
+  auto hold = client->talk_.lock();
+  client->talk_.seat(hold);
+  client->talk_.ensure_slot(hold, callbacks::run);
+  if (client->talk_.gone().code != errc::none) {
+    const auto why = client->talk_.gone();
+    hold.unlock();
+    return why;
+  }
+  hold.unlock();
+  return client;
+}
+
+rank_client::rank_client(rank_id rank, to_rank::welcome terms, connection socket,
+                         mapped_pools pools, rank_page* page, conversation::loss_handler on_loss)
+    : rank_(rank),
+      terms_(std::move(terms)),
+      inline_limit_(std::min<std::uint64_t>(terms_.inline_limit, frame_bytes_max / 4)),
+      talk_(std::move(socket), std::move(pools), page, std::move(on_loss)) {}
+
+error rank_client::gone() {
+  auto hold = talk_.lock();
+  return talk_.gone();
+}
+
+result<communicator_id> rank_client::open_communicator(std::vector<rank_id> members,
+                                                       semantics rules, std::string name) {
+  if (std::find(members.begin(), members.end(), rank_) == members.end())
+    return error{errc::usage, "rank " + std::to_string(rank_.value)
+                                  + " opens a communicator it is not a member of"};
+  auto hold = talk_.lock();
+  if (talk_.gone().code != errc::none) return talk_.gone();
+  const auto opened = communicators_.open(members);
+  talk_.post(to_troupe::open_communicator{opened.communicator, std::move(members), opened.ordinal,
+                                          rules, std::move(name)});
+  return opened.communicator;
+}
+
+result<std::uint32_t> rank_client::size_of(communicator_id communicator) {
+  auto hold = talk_.lock();
+  const auto* known = communicators_.find(communicator);
+  if (!known) return error{errc::usage, "no communicator " + std::to_string(communicator.value)};
+  return known->size;
+}
+
+result<operation_id> rank_client::issue(posting wanted) {
+  auto hold = talk_.lock();
+  TROUPE_TRY(operation, post_issue(hold, std::move(wanted)));
+  talk_.flush(hold);
+  return operation;
+}
+
+result<operation_id> rank_client::issue_and_wait(posting wanted) {
+  auto hold = talk_.lock();
+  TROUPE_TRY(operation, post_issue(hold, std::move(wanted)));
+  if (auto finished = finish(hold, operation, never); !finished) return finished.error();
+  return operation;
+}
+
+result<void> rank_client::wait(operation_id operation, std::uint64_t timeout_ns) {
+  auto hold = talk_.lock();
+  if (!talk_.operations().was_issued(operation))
+    return error{errc::usage, "no operation " + std::to_string(operation.value)};
+  return finish(hold, operation, after(timeout_ns));
+}
+
+result<void> rank_client::finish(locked& hold, operation_id operation, moment until) {
+  auto& seat = talk_.seat(hold);
+  const auto is_through = [&] {
+    const auto* record = talk_.operations().find(operation);
+    return !record || record->now == state::complete
+           || record->finishing == std::this_thread::get_id();
+  };
+  const bool waited = !is_through();
+  bool through = true;
+  if (waited) {
+    seat = {thread_seat::state::waiting, operation, release_reason::collective};
+    through = talk_.await(hold, until, callbacks::run, is_through);
+    seat = {};
+  }
+  talk_.ensure_slot(hold, callbacks::run);
+  if (through) return outcome(operation, waited);
+  if (talk_.gone().code != errc::none) return talk_.gone();
+  return error{errc::timed_out, talk_.operations().find(operation)->name
+                                    + " was not done before the time its caller gives it"};
+}
+
+/// What a complete operation's caller is told, once it is told: an edge of the graph.
+result<void> rank_client::outcome(operation_id operation, bool waited) {
+  auto* record = talk_.operations().find(operation);
+  if (record || waited) talk_.note_awaited(operation);
+  if (!record) return {};
+  if (record->why.code != errc::none) return record->why;
+  if (record->now == state::complete) talk_.operations().erase(operation);
+  return {};
+}
+
+result<bool> rank_client::test(operation_id operation) {
+  auto hold = talk_.lock();
+  if (!talk_.operations().was_issued(operation))
+    return error{errc::usage, "no operation " + std::to_string(operation.value)};
+  talk_.seat(hold);
+  talk_.ensure_slot(hold, callbacks::run);
+  const auto is_through = [&] {
+    const auto* record = talk_.operations().find(operation);
+    return !record || record->now == state::complete;
+  };
+  for (const bool last : {false, true}) {
+    if (!is_through()) talk_.drain(hold, callbacks::run);
+    if (is_through()) {
+      if (auto done = outcome(operation, false); !done) return done.error();
+      return true;
+    }
+    if (talk_.gone().code != errc::none) return talk_.gone();
+    if (!last) talk_.yield_slot(hold, callbacks::run);
+  }
+  return false;
+}
+
+result<void> rank_client::watch_future(operation_id operation, const void* from, const void* to) {
+  auto hold = talk_.lock();
+  if (!talk_.operations().was_issued(operation))
+    return error{errc::usage, "no operation " + std::to_string(operation.value)};
+  if (talk_.gone().code != errc::none) return talk_.gone();
+  talk_.post(to_troupe::future_taken{operation});
+  if (auto* record = talk_.operations().find(operation); record && record->now != state::complete) {
+    record->watched = true;
+    talk_.futures().add(operation, from, to);
+  }
+  talk_.start_reader(hold);
+  return {};
+}
+
+result<void> rank_client::mark(std::uint8_t kind) {
+  auto hold = talk_.lock();
+  if (talk_.gone().code != errc::none) return talk_.gone();
+  talk_.post(to_troupe::mark{kind, monotonic_ns()});
+  return {};
+}
+
+result<void> rank_client::yield() {
+  auto hold = talk_.lock();
+  talk_.seat(hold);
+  talk_.yield_slot(hold, callbacks::run);
+  if (talk_.gone().code != errc::none) return talk_.gone();
+  return {};
+}
+
+void rank_client::leave() {
+  auto hold = talk_.lock();
+  talk_.leave(hold);
+}
+
+result<store_reply> rank_client::ask_store(store_request request) {
+  auto hold = talk_.lock();
+  talk_.seat(hold);
+  talk_.ensure_slot(hold, callbacks::run);
+  if (talk_.gone().code != errc::none) return talk_.gone();
+  operation_record record;
+  record.what = operation_record::kind::store;
+  const auto operation = talk_.operations().add(std::move(record));
+  const bool may_block = request.kind == store_kind::get || request.kind == store_kind::wait;
+  talk_.post(to_troupe::store{operation, std::move(request)});
+  await_answer(hold, operation, release_reason::store, may_block, callbacks::run);
+  talk_.ensure_slot(hold, callbacks::run);
+  auto* answered = talk_.operations().find(operation);
+  const auto why = answered->why;
+  auto reply = std::move(answered->reply);
+  talk_.operations().erase(operation);
+  if (why.code != errc::none) return why;
+  return reply;
+}
+
+/// Waits for the answer of a store request or a lease; a loss is an answer too.
+void rank_client::await_answer(locked& hold, operation_id operation, release_reason reason,
+                               bool at_once, callbacks mode) {
+  const auto is_answered = [&] { return !talk_.operations().is_pending(operation); };
+  auto& seat = talk_.seat(hold);
+  const auto in_turn = std::chrono::steady_clock::now() + answered_in_turn;
+  if (!at_once && talk_.await(hold, in_turn, mode, is_answered)) return;
+  seat = {thread_seat::state::waiting, operation, reason};
+  talk_.await(hold, never, mode, is_answered);
+  seat = {};
+}
+
+}  // namespace troupe

@@ -1,0 +1,48 @@
+// rank_client's part in waits that the preload library sees: condition variables of watched
+// futures, and sleeps.
+#include "interpose/client/rank_client.hpp"
+
+namespace troupe {
+
+std::uint64_t rank_client::watched(const void* address) const {
+  const auto operation = talk_.futures().find(address);
+  return operation ? operation->value : 0;
+}
+
+void rank_client::future_wait_begins(operation_id operation) {
+  auto hold = talk_.lock();
+  talk_.seat(hold) = {thread_seat::state::waiting, operation, release_reason::collective};
+  talk_.declare_if_blocked(hold);
+  talk_.flush(hold);
+}
+
+bool rank_client::future_wait_ended(operation_id operation) {
+  auto hold = talk_.lock();
+  talk_.seat(hold) = {};
+  if (!talk_.operations().is_pending(operation)) talk_.note_awaited(operation);
+  return talk_.lacks_slot();
+}
+
+bool rank_client::sleep_begins() {
+  auto hold = talk_.lock();
+  auto* seat = talk_.seat_if_any();
+  if (!seat || seat->now != thread_seat::state::running || talk_.gone().code != errc::none)
+    return false;
+  seat->now = thread_seat::state::sleeping;
+  talk_.declare_if_blocked(hold);
+  talk_.flush(hold);
+  return true;
+}
+
+void rank_client::sleep_ended() {
+  auto hold = talk_.lock();
+  talk_.seat(hold) = {};
+  talk_.ensure_slot(hold, conversation::callbacks::later);
+}
+
+void rank_client::retake_slot() {
+  auto hold = talk_.lock();
+  talk_.ensure_slot(hold, conversation::callbacks::later);
+}
+
+}  // namespace troupe

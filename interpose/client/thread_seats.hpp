@@ -1,0 +1,84 @@
+// thread_seats: the threads of this process that take part in its slot, and what each waits for.
+//
+// A thread has a seat from its first blocking call to its end. When none of the seated threads
+// runs, the rank is blocked. Not here: thread-local lookup and sending `blocked`
+// (conversation.hpp).
+#pragma once
+
+#include <algorithm>
+#include <list>
+#include <optional>
+#include <vector>
+
+#include "messages/ids.hpp"
+#include "messages/release_reason.hpp"
+
+namespace troupe {
+
+struct thread_seat {
+  enum class state : std::uint8_t { running, waiting, sleeping };
+  state now = state::running;
+  operation_id operation;                              ///< waiting: for this
+  release_reason reason = release_reason::collective;  ///< waiting: because of this
+};
+
+class thread_seats {
+ public:
+  struct waits {
+    release_reason reason = release_reason::sleeping;
+    std::vector<operation_id> operations;  ///< ascending, each once
+  };
+
+  thread_seat* take() { return &seats_.emplace_back(); }
+  void leave(const thread_seat* seat) {
+    seats_.remove_if([&](const thread_seat& other) { return &other == seat; });
+  }
+
+  /// Does a seated thread other than this one run? A wait whose operation is no longer pending
+  /// counts as running: its thread is about to go on.
+  template <class IsPending>
+  bool others_run(const thread_seat* than, IsPending is_pending) const {
+    return std::any_of(seats_.begin(), seats_.end(), [&](const thread_seat& seat) {
+      return &seat != than && runs(seat, is_pending);
+    });
+  }
+
+  /// What all seated threads wait for; nullopt while one of them runs, or when there is none.
+  template <class IsPending>
+  std::optional<waits> all_blocked(IsPending is_pending) const {
+    if (seats_.empty() || others_run(nullptr, is_pending)) return std::nullopt;
+    return awaited_operations();
+  }
+
+  /// What those threads wait for that wait.
+  waits awaited_operations() const {
+    waits found;
+    for (const auto& seat : seats_) {
+      if (seat.now != thread_seat::state::waiting) continue;
+      if (found.operations.empty() || seat.reason == release_reason::collective)
+        found.reason = seat.reason;
+      found.operations.push_back(seat.operation);
+    }
+    auto& all = found.operations;
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return found;
+  }
+
+  bool waits_for(operation_id operation) const {
+    return std::any_of(seats_.begin(), seats_.end(), [&](const thread_seat& seat) {
+      return seat.now == thread_seat::state::waiting && seat.operation == operation;
+    });
+  }
+
+ private:
+  template <class IsPending>
+  static bool runs(const thread_seat& seat, IsPending& is_pending) {
+    if (seat.now == thread_seat::state::waiting) return !is_pending(seat.operation);
+    return seat.now == thread_seat::state::running;
+  }
+
+  std::list<thread_seat> seats_;  // addresses must last
+};
+
+}  // namespace troupe

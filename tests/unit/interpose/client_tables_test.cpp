@@ -1,0 +1,114 @@
+#include <catch2/catch.hpp>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "interpose/client/call_site_table.hpp"
+#include "interpose/client/communicator_table.hpp"
+#include "interpose/client/mapped_pools.hpp"
+#include "interpose/client/operation_table.hpp"
+#include "interpose/client/thread_seats.hpp"
+#include "interpose/client/watched_futures.hpp"
+
+using namespace troupe;
+
+TEST_CASE("a region outside its pool is refused") {
+  std::vector<descriptor> files;
+  files.emplace_back(::memfd_create("pool", MFD_CLOEXEC));
+  REQUIRE(::ftruncate(files[0].get(), 8192) == 0);
+  CHECK_FALSE(mapped_pools::map({16384}, files));  // the file is shorter than the runner says
+  auto pools = mapped_pools::map({8192}, files);
+  REQUIRE(pools);
+  CHECK(pools->bytes_of({0, 64, 8128, 0}));
+  CHECK_FALSE(pools->bytes_of({0, 64, 8129, 0}));
+  CHECK_FALSE(pools->bytes_of({0, ~0ull, 2, 0}));
+  CHECK_FALSE(pools->bytes_of({0, 2, ~0ull, 0}));
+  CHECK_FALSE(pools->bytes_of({1, 0, 1, 0}));
+  CHECK(pools->header_of({0, 64, 1, 0}));
+  CHECK_FALSE(pools->header_of({0, 64, 1, 8}));    // misaligned
+  CHECK_FALSE(pools->header_of({0, 64, 1, 64}));   // not before the bytes
+  CHECK_FALSE(pools->header_of({0, 0, 1, 8192}));  // outside
+  CHECK_FALSE(pools->rank_page_at(8192));
+  CHECK_FALSE(pools->rank_page_at(32));
+  CHECK(pools->rank_page_at(64));
+}
+
+TEST_CASE("communicators of equal members differ by ordinal and count their own collectives") {
+  communicator_table table;
+  const std::vector<rank_id> members{{0}, {3}};
+  const auto first = table.open(members), second = table.open(members);
+  const auto turned = table.open({{3}, {0}});
+  CHECK(first.ordinal == 0);
+  CHECK(second.ordinal == 1);
+  CHECK(turned.ordinal == 0);
+  CHECK(first.communicator == make_communicator_id(members, 0));
+  CHECK(first.communicator != second.communicator);
+  CHECK(turned.communicator != first.communicator);
+  ++table.find(first.communicator)->collectives;
+  CHECK(table.find(second.communicator)->collectives == 0);
+  CHECK(table.find({12345}) == nullptr);
+}
+
+TEST_CASE("a call site crosses the wire once") {
+  call_site_table table;
+  CHECK(table.intern("").id == call_site_id{0});
+  const auto first = table.intern("a.py:1");
+  CHECK(first.first);
+  CHECK_FALSE(table.intern("a.py:1").first);
+  CHECK(table.intern("a.py:1").id == first.id);
+  CHECK(table.intern("a.py:2").id != first.id);
+  for (std::size_t i = 0; i < call_site_table::call_sites_max; ++i) table.intern(std::to_string(i));
+  CHECK(table.intern("one too many").id == call_site_id{0});
+}
+
+TEST_CASE("a watched range is found by any address in it, half open") {
+  watched_futures futures;
+  char memory[64];
+  futures.add({7}, memory + 8, memory + 16);
+  futures.add({8}, memory + 16, memory + 24);
+  CHECK_FALSE(futures.find(memory));
+  CHECK(futures.find(memory + 8) == operation_id{7});
+  CHECK(futures.find(memory + 15) == operation_id{7});
+  CHECK(futures.find(memory + 16) == operation_id{8});
+  CHECK_FALSE(futures.find(memory + 24));
+  futures.remove({7});
+  CHECK_FALSE(futures.find(memory + 8));
+}
+
+TEST_CASE("completed operations that nobody waits for are kept up to a limit") {
+  operation_table table;
+  for (std::size_t i = 0; i < operation_table::completed_kept_max + 1; ++i) {
+    operation_record record;
+    record.now = operation_record::state::arrived;
+    table.complete(table.add(std::move(record)), false);
+  }
+  CHECK_FALSE(table.find({1}));
+  CHECK(table.find({2}));
+  CHECK(table.was_issued({1}));
+  CHECK_FALSE(table.was_issued({operation_table::completed_kept_max + 2}));
+  CHECK_FALSE(table.was_issued({0}));
+}
+
+TEST_CASE("threads are blocked when none of them runs") {
+  thread_seats seats;
+  auto pending = [](operation_id operation) { return operation.value < 10; };
+  CHECK_FALSE(seats.all_blocked(pending));  // nobody there
+  auto* first = seats.take();
+  CHECK_FALSE(seats.all_blocked(pending));
+  *first = {thread_seat::state::waiting, {3}, release_reason::store};
+  REQUIRE(seats.all_blocked(pending));
+  CHECK(seats.all_blocked(pending)->reason == release_reason::store);
+  auto* second = seats.take();
+  CHECK_FALSE(seats.all_blocked(pending));
+  *second = {thread_seat::state::waiting, {2}, release_reason::collective};
+  REQUIRE(seats.all_blocked(pending));
+  CHECK(seats.all_blocked(pending)->operations == std::vector<operation_id>{{2}, {3}});
+  CHECK(seats.all_blocked(pending)->reason == release_reason::collective);
+  *second = {thread_seat::state::waiting, {11}, release_reason::collective};  // answered
+  CHECK_FALSE(seats.all_blocked(pending));
+  second->now = thread_seat::state::sleeping;
+  CHECK(seats.all_blocked(pending)->operations == std::vector<operation_id>{{3}});
+  seats.leave(first);
+  CHECK(seats.all_blocked(pending)->operations.empty());
+  CHECK(seats.all_blocked(pending)->reason == release_reason::sleeping);
+}

@@ -1,0 +1,288 @@
+// Who holds the slot when: threads, futures, sleeps, the store, a slot that was taken.
+#include <catch2/catch.hpp>
+
+#include <atomic>
+
+#include "fake_port.hpp"
+
+using namespace troupe;
+using namespace std::chrono_literals;
+
+namespace {
+
+void until(const std::atomic<int>& step, int reached) {
+  while (step < reached) std::this_thread::sleep_for(100us);
+}
+
+}  // namespace
+
+TEST_CASE("a rank is blocked only when all its threads wait") {
+  connected_rank rank;
+  const auto world = rank.open();
+  std::atomic<int> step = 0;
+  rank.run([&](rank_client& client) {  // seated by its first wait, then runs
+    RANK_CHECK(client.yield());
+    step = 1;
+    until(step, 2);
+    RANK_CHECK(client.issue_and_wait(barrier_of(world)));
+  });
+  rank.port.expect<to_troupe::open_communicator>();
+  rank.port.expect<to_troupe::yielded>();
+  rank.port.grant();
+  until(step, 1);
+  rank.run([&](rank_client& client) { RANK_CHECK(client.issue_and_wait(barrier_of(world))); });
+  const auto first = rank.port.expect<to_troupe::issue>();
+  CHECK(rank.port.silent_for(150ms));
+  step = 2;
+  const auto second = rank.port.expect<to_troupe::issue>();
+  auto blocked = rank.port.expect<to_troupe::blocked>();
+  CHECK(blocked.operations == std::vector{first.operation, second.operation});
+  // One is answered: that thread goes on and ends; the other is alone and waits still.
+  rank.port.complete(first.operation);
+  rank.port.expect<to_troupe::awaited>();
+  blocked = rank.port.expect<to_troupe::blocked>();
+  CHECK(blocked.operations == std::vector{second.operation});
+  rank.port.complete(second.operation);
+  rank.finish();
+}
+
+TEST_CASE("a completion that comes with the slot held lets its thread go on") {
+  connected_rank rank;
+  const auto world = rank.open();
+  std::atomic<int> step = 0;
+  rank.run([&](rank_client& client) {
+    RANK_CHECK(client.yield());
+    step = 1;
+    until(step, 2);
+  });
+  rank.port.expect<to_troupe::open_communicator>();
+  rank.port.expect<to_troupe::yielded>();
+  rank.port.grant();
+  until(step, 1);
+  std::atomic<bool> done = false;
+  rank.run([&](rank_client& client) {
+    RANK_CHECK(client.issue_and_wait(barrier_of(world)));
+    done = true;
+    until(step, 2);
+  });
+  rank.port.complete(rank.port.expect<to_troupe::issue>().operation);
+  while (!done) std::this_thread::sleep_for(100us);
+  CHECK(rank.port.silent_for(50ms));
+  step = 2;
+  rank.finish();
+}
+
+TEST_CASE("a further thread that waits for something else widens what the rank waits for") {
+  connected_rank rank;
+  const auto world = rank.open();
+  rank.run([&](rank_client& client) { RANK_CHECK(client.issue_and_wait(barrier_of(world))); });
+  rank.port.expect<to_troupe::open_communicator>();
+  const auto first = rank.port.expect<to_troupe::issue>();
+  rank.port.expect<to_troupe::blocked>();
+  rank.port.holds_slot() = 0;
+  rank.run([&](rank_client& client) { RANK_CHECK(client.issue_and_wait(barrier_of(world))); });
+  rank.port.expect<to_troupe::take_slot>();  // it runs: it needs the slot
+  CHECK(rank.port.silent_for(50ms));
+  rank.port.grant();
+  const auto second = rank.port.expect<to_troupe::issue>();
+  CHECK(rank.port.expect<to_troupe::blocked>().operations
+        == std::vector{first.operation, second.operation});
+  rank.port.complete(second.operation);
+  rank.port.expect<to_troupe::awaited>();
+  rank.port.expect<to_troupe::blocked>();
+  rank.port.complete(first.operation);
+  rank.finish();
+}
+
+TEST_CASE("a slot that was taken is asked back before the program goes on") {
+  connected_rank rank;
+  const auto world = rank.open();
+  rank.port.holds_slot() = 0;
+  rank.run([&](rank_client& client) { RANK_CHECK(client.issue(barrier_of(world))); });
+  rank.port.expect<to_troupe::open_communicator>();
+  rank.port.expect<to_troupe::take_slot>();
+  CHECK(rank.port.silent_for(50ms));
+  rank.port.grant();
+  rank.port.expect<to_troupe::issue>();
+  rank.finish();
+}
+
+TEST_CASE("a slot taken while one thread waits and another sleeps unseen leaves no wait unsaid") {
+  connected_rank rank;
+  const auto world = rank.open();
+  std::atomic<int> step = 0;
+  rank.run([&](rank_client& client) {
+    RANK_CHECK(client.yield());
+    step = 1;
+    until(step, 2);
+    RANK_CHECK(client.yield());
+  });
+  rank.port.expect<to_troupe::open_communicator>();
+  rank.port.expect<to_troupe::yielded>();
+  rank.port.grant();
+  until(step, 1);
+  rank.run([&](rank_client& client) { RANK_CHECK(client.issue_and_wait(barrier_of(world))); });
+  const auto issue = rank.port.expect<to_troupe::issue>();
+  CHECK(rank.port.silent_for(80ms));
+  rank.port.holds_slot() = 0;
+  CHECK(rank.port.expect<to_troupe::blocked>().operations == std::vector{issue.operation});
+  step = 2;
+  rank.port.expect<to_troupe::take_slot>();
+  rank.port.grant();
+  rank.port.expect<to_troupe::yielded>();  // nobody else of this process runs
+  rank.port.grant();
+  CHECK(rank.port.expect<to_troupe::blocked>().operations == std::vector{issue.operation});
+  rank.port.complete(issue.operation);
+  rank.finish();
+}
+
+TEST_CASE("a watched future is completed by a thread of ours, whoever waits") {
+  connected_rank rank;
+  const auto world = rank.open();
+  std::atomic<int> step = 0;
+  char future[64];
+  rank.run([&](rank_client& client) {
+    auto barrier = barrier_of(world);
+    std::atomic<std::thread::id> by{};
+    barrier.done = [](void* argument, int, const char*, std::int32_t) {
+      *static_cast<std::atomic<std::thread::id>*>(argument) = std::this_thread::get_id();
+    };
+    barrier.argument = &by;
+    auto issued = client.issue(barrier);
+    RANK_CHECK(client.watch_future(*issued, future, future + sizeof future));
+    RANK_CHECK(client.watched(future + 10) == issued->value);
+    RANK_CHECK(client.watched(future + sizeof future) == 0);
+    step = 1;
+    while (by.load() == std::thread::id{}) std::this_thread::sleep_for(100us);
+    RANK_CHECK(by.load() != std::this_thread::get_id());
+    while (client.watched(future)) std::this_thread::sleep_for(100us);
+    RANK_CHECK(client.wait(*issued, 0));
+    RANK_CHECK(client.yield());
+  });
+  rank.port.expect<to_troupe::open_communicator>();
+  const auto issue = rank.port.expect<to_troupe::issue>();
+  until(step, 1);
+  rank.port.complete(issue.operation);
+  CHECK(rank.port.expect<to_troupe::future_taken>().operation == issue.operation);
+  rank.port.expect<to_troupe::yielded>();
+  rank.port.grant();
+  rank.finish();
+}
+
+TEST_CASE("a wait in a future's condition variable gives the slot up and comes back with it") {
+  connected_rank rank;
+  const auto world = rank.open();
+  char future[64];
+  std::atomic<bool> done = false;
+  rank.run([&](rank_client& client) {
+    auto barrier = barrier_of(world);
+    barrier.done = [](void* argument, int, const char*, std::int32_t) {
+      *static_cast<std::atomic<bool>*>(argument) = true;
+    };
+    barrier.argument = &done;
+    auto issued = client.issue(barrier);
+    RANK_CHECK(client.watch_future(*issued, future, future + sizeof future));
+    client.future_wait_begins(*issued);
+    while (!done) std::this_thread::sleep_for(100us);
+    RANK_CHECK(!client.future_wait_ended(*issued));
+    // Woken for nothing: the slot is gone.
+    issued = client.issue(barrier_of(world));
+    RANK_CHECK(client.watch_future(*issued, future, future + sizeof future));
+    client.future_wait_begins(*issued);
+    RANK_CHECK(client.future_wait_ended(*issued));
+    client.retake_slot();
+  });
+  rank.port.expect<to_troupe::open_communicator>();
+  auto issue = rank.port.expect<to_troupe::issue>();
+  rank.port.expect<to_troupe::future_taken>();
+  CHECK(rank.port.expect<to_troupe::blocked>().operations == std::vector{issue.operation});
+  rank.port.complete(issue.operation);
+  CHECK(rank.port.expect<to_troupe::awaited>().operations == std::vector{issue.operation});
+  issue = rank.port.expect<to_troupe::issue>();
+  rank.port.expect<to_troupe::future_taken>();
+  rank.port.expect<to_troupe::blocked>();
+  rank.port.expect<to_troupe::take_slot>();
+  rank.port.grant();
+  rank.finish();
+}
+
+TEST_CASE("a sleep is said and ends with a slot; a thread without a seat just sleeps") {
+  connected_rank rank;
+  rank.run([&](rank_client& client) {
+    RANK_CHECK(!client.sleep_begins());
+    RANK_CHECK(client.yield());
+    RANK_CHECK(client.sleep_begins());
+    client.sleep_ended();
+  });
+  rank.port.expect<to_troupe::yielded>();
+  rank.port.grant();
+  const auto blocked = rank.port.expect<to_troupe::blocked>();
+  CHECK(blocked.reason == release_reason::sleeping);
+  CHECK(blocked.operations.empty());
+  rank.port.holds_slot() = 0;
+  rank.port.expect<to_troupe::take_slot>();
+  rank.port.grant();
+  rank.finish();
+}
+
+TEST_CASE("the store: a get may block, an add is answered in turn or gives the slot up") {
+  connected_rank rank;
+  rank.run([&](rank_client& client) {
+    auto got = client.ask_store({store_kind::get, {"key"}, {}, {}, 0, 7});
+    RANK_CHECK(got && got->value == bytes_from("value"));
+    auto sum = client.ask_store({store_kind::add, {"n"}, {}, {}, 3, 0});
+    RANK_CHECK(sum && sum->number == 4);
+    sum = client.ask_store({store_kind::add, {"n"}, {}, {}, 0, 0});
+    RANK_CHECK(sum && sum->number == 5);
+    auto late = client.ask_store({store_kind::wait, {"key"}, {}, {}, 0, 7});
+    RANK_CHECK(!late && late.error().code == errc::timed_out);
+  });
+  auto written = rank.port.next_write();
+  REQUIRE(written.size() == 2);  // one write
+  const auto get = std::get<to_troupe::store>(written[0]);
+  CHECK(get.request.kind == store_kind::get);
+  CHECK(get.request.timeout_ns == 7);
+  const auto blocked = std::get<to_troupe::blocked>(written[1]);
+  CHECK(blocked.reason == release_reason::store);
+  CHECK(blocked.operations == std::vector{get.operation});
+  rank.port.holds_slot() = 1;
+  rank.port.send(to_rank::stored{get.operation, {}, {bytes_from("value"), 0}});
+
+  written = rank.port.next_write();
+  REQUIRE(written.size() == 1);
+  rank.port.send(to_rank::stored{std::get<to_troupe::store>(written[0]).operation, {}, {{}, 4}});
+  const auto slow = rank.port.expect<to_troupe::store>();
+  CHECK(rank.port.expect<to_troupe::blocked>().operations == std::vector{slow.operation});
+  rank.port.send(to_rank::stored{slow.operation, {}, {{}, 5}});
+  const auto wait = rank.port.expect<to_troupe::store>();
+  rank.port.expect<to_troupe::blocked>();
+  rank.port.send(to_rank::stored{wait.operation, {errc::timed_out, "no key"}, {}});
+  rank.finish();
+}
+
+TEST_CASE("many threads share one connection") {
+  connected_rank rank;
+  const auto world = rank.open();
+  constexpr int threads = 8, calls = 200;
+  std::atomic<int> finished = 0;
+  for (int t = 0; t < threads; ++t)
+    rank.run([&](rank_client& client) {
+      for (int i = 0; i < calls; ++i) RANK_CHECK(client.issue_and_wait(barrier_of(world)));
+      ++finished;
+    });
+  int answered = 0;
+  std::vector<operation_id> open;
+  while (answered < threads * calls) {
+    for (auto& frame : rank.port.next_write()) {
+      if (auto* issue = std::get_if<to_troupe::issue>(&frame)) open.push_back(issue->operation);
+      if (std::holds_alternative<to_troupe::take_slot>(frame)) rank.port.grant();
+    }
+    // Answers in the reverse order, whenever a few are there.
+    if (open.size() >= 3 || answered + static_cast<int>(open.size()) == threads * calls
+        || rank.port.silent_for(2ms))
+      for (; !open.empty(); open.pop_back(), ++answered) rank.port.complete(open.back());
+  }
+  rank.finish();
+  CHECK(finished == threads);
+  CHECK(rank.losses.empty());
+}
