@@ -1,0 +1,62 @@
+// A rank's program whose waits only the preload library sees: sleeps, and a condition variable
+// inside a future.
+//
+// Exit status 0: everything came as it must; else the line of what did not. Sleeps are told apart
+// by the port.
+#include <time.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <mutex>
+
+#include "interpose/client/troupe_client.h"
+
+namespace {
+
+struct future {
+  std::mutex mutex;
+  std::condition_variable done;
+  bool complete = false;
+  static void finish(void* self, int, const char*, std::int32_t) {
+    auto& which = *static_cast<future*>(self);
+    const std::lock_guard hold(which.mutex);
+    which.complete = true;
+    which.done.notify_all();
+  }
+};
+
+#define PROGRAM_CHECK(condition) \
+  if (!(condition)) return __LINE__
+
+}  // namespace
+
+int main() {
+  PROGRAM_CHECK(troupe_connect() == 0);
+  usleep(500);  // not worth a slot
+  PROGRAM_CHECK(troupe_mark(1) == 0);
+  usleep(5'000);
+  const timespec ten_ms{0, 10'000'000};
+  PROGRAM_CHECK(nanosleep(&ten_ms, nullptr) == 0);
+  timespec until;
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  until.tv_sec += 1;
+  PROGRAM_CHECK(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == 0);
+  PROGRAM_CHECK(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == 0);  // passed
+  PROGRAM_CHECK(sleep(1) == 0);
+
+  const std::uint32_t members[] = {0, 1};
+  std::uint64_t world = 0, operation = 0;
+  PROGRAM_CHECK(troupe_open_communicator(members, 2, 0, "world", &world) == 0);
+  const troupe_call barrier{8, 0, 0, 0, 0, 0, nullptr, nullptr};
+  future of_barrier;
+  PROGRAM_CHECK(troupe_issue(world, &barrier, nullptr, 0, nullptr, 0, nullptr, future::finish,
+                             &of_barrier, &operation)
+                == 0);
+  PROGRAM_CHECK(troupe_watch_future(operation, &of_barrier, &of_barrier + 1) == 0);
+  {
+    std::unique_lock hold(of_barrier.mutex);
+    while (!of_barrier.complete) of_barrier.done.wait(hold);
+  }
+  troupe_leave();
+  return 0;
+}
