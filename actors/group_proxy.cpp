@@ -1,0 +1,357 @@
+// group_proxy: stands for one communicator; decides when its collectives may run, and has workers
+// sum them.
+//
+// Asked by: rank (join_collective), group_directory (withdraw_member, describe_waits).  Asks:
+// recorder; the worker pool. Invariants: a sequence number resolves at most once; whoever joined
+// hears of it, also when the proxy ends. Limits: payloads are the ranks' own leases; nothing is
+// copied here. Not here: what makes calls match (rendezvous.hpp, point_to_point.hpp); bytes
+// (collective_execution.hpp).
+#include <fmt/format.h>
+#include <caf/actor_system.hpp>
+#include <caf/send.hpp>
+#include <caf/stateful_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+
+#include <map>
+#include <optional>
+
+#include "actors/collective_execution.hpp"
+#include "actors/errors.hpp"
+#include "actors/interfaces.hpp"
+#include "actors/point_to_point.hpp"
+#include "actors/rendezvous.hpp"
+#include "actors/run_tables.hpp"
+#include "gpu/worker_pool.hpp"
+
+namespace troupe {
+
+struct fold_done {
+  sequence_number sequence;
+  reduction_tree::step step;
+};
+struct reduction_finished {
+  sequence_number sequence;
+};
+
+}  // namespace troupe
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::fold_done)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::reduction_finished)
+
+namespace troupe {
+namespace {
+
+using proxy_self =
+    group_proxy_actor::extend<caf::reacts_to<fold_done>, caf::reacts_to<reduction_finished>>;
+using promise = caf::typed_response_promise<collective_resolved>;
+
+/// A fold of fewer bytes runs in the handler: a worker costs more than it (and it stays far below
+/// 100 µs).
+constexpr std::uint64_t bytes_in_handler_max = 128 * KiB;
+
+struct meeting {
+  std::shared_ptr<collective_execution> execution;  // shared with the workers' jobs
+  std::map<std::uint32_t, promise> waiting;         // by group rank
+  bool all_joined = false;
+  std::uint32_t jobs = 0;
+};
+
+struct message_call {
+  promise held;
+  contribution bytes;
+};
+
+struct group_state {
+  std::optional<rendezvous> calls;
+  std::optional<point_to_point> messages;
+  std::map<sequence_number, meeting> meetings;
+  std::map<point_to_point::ticket, message_call> posted;
+  std::map<std::uint32_t, error> withdrawn;
+  point_to_point::ticket tickets = 0;
+  payload_pools* pools = nullptr;
+
+  void fail(sequence_number sequence, const error& why) {
+    auto found = meetings.extract(sequence);
+    if (found.empty()) return;
+    found.mapped().execution->abandon();
+    for (auto& [member, held] : found.mapped().waiting) held.deliver(to_caf(why));
+  }
+  void fail_message(point_to_point::ticket number, const error& why) {
+    auto found = posted.extract(number);
+    if (found.empty()) return;
+    found.mapped().bytes.set_readers(0, *pools);
+    found.mapped().held.deliver(to_caf(why));
+  }
+  ~group_state() {  // CAF 0.17 has no broken promise: whoever still waits would wait for ever
+    const error closed{errc::lost_rank, "the run has ended"};
+    while (!meetings.empty()) fail(meetings.begin()->first, closed);
+    while (!posted.empty()) fail_message(posted.begin()->first, closed);
+  }
+};
+
+using self_pointer = proxy_self::stateful_pointer<group_state>;
+
+class group_proxy {
+ public:
+  group_proxy(self_pointer self, const run_surroundings& run, const communicator_entry& entry,
+              recorder_actor recorder)
+      : self_(self), run_(run), id_(entry.id), rules_(entry.rules), recorder_(std::move(recorder)) {
+    auto name = entry.name.empty() ? fmt::format("communicator {:x}", entry.id.value) : entry.name;
+    self_->state.calls.emplace(entry.members, name);
+    self_->state.messages.emplace(entry.members, entry.rules, name);
+    self_->state.pools = run.pools;
+  }
+
+  caf::result<collective_resolved> join(const join_collective& join) {
+    const auto size = static_cast<std::uint32_t>(state().calls->members().size());
+    const auto given =
+        input_count(join.issue.call, join.group_rank, size) * size_of(join.issue.call.type);
+    auto bytes = contribution::accept(join.issue.payload, given, *run_.pools);
+    if (!bytes) return to_caf(bytes.error());
+    return is_point_to_point(join.issue.call.op) ? post(join, std::move(*bytes))
+                                                 : meet(join, std::move(*bytes));
+  }
+
+  void step_done(const fold_done& done) {
+    auto found = state().meetings.find(done.sequence);
+    if (found == state().meetings.end()) return;  // it failed meanwhile
+    --found->second.jobs;
+    run_steps(done.sequence, found->second, found->second.execution->folded(done.step));
+    go_on(done.sequence);
+  }
+
+  void resolve(sequence_number sequence) {
+    auto found = state().meetings.extract(sequence);
+    if (found.empty()) return;
+    std::vector<collective_call> calls;
+    for (auto& member : state().calls->take(sequence)) calls.push_back(std::move(member.call));
+    auto results = found.mapped().execution->results(calls);
+    ++run_.tables->collectives;
+    ++run_.tables->resolutions;
+    if (calls.size() > run_.slots) run_.tables->switches_least += calls.size() - run_.slots;
+    for (auto& [member, held] : found.mapped().waiting)
+      held.deliver(collective_resolved{results[member], -1});
+  }
+
+  void withdraw(const withdraw_member& gone) {
+    const auto& members = state().calls->members();
+    for (std::uint32_t member = 0; member < members.size(); ++member) {
+      if (members[member] != gone.rank) continue;
+      state().withdrawn.emplace(member, gone.cause);
+      for (auto sequence : state().calls->missing(member)) fail_for_lack(sequence, member);
+      // What it sent is delivered even now; what only it could answer is not.
+      for (auto number : state().messages->withdraw(member, false))
+        fail_message_for_lack(number, member);
+    }
+  }
+
+  waits_described describe() const {
+    waits_described all;
+    for (const auto& [sequence, meeting] : self_->state.meetings) all.busy |= meeting.jobs > 0;
+    const auto& members = self_->state.calls->members();
+    for (const auto& open : self_->state.calls->open()) {
+      finding what;
+      what.communicator = id_;
+      what.sequence = open.sequence;
+      what.operations.push_back(open.operation);
+      for (auto member : open.missing) what.ranks.push_back(members[member]);
+      what.text =
+          fmt::format("{} number {} of {}: {} of {} members wait ({}), missing {}", open.operation,
+                      open.sequence.value, self_->state.calls->name(), open.joined.size(),
+                      members.size(), name_ranks(open.joined), name_ranks(open.missing));
+      all.waits.push_back(std::move(what));
+    }
+    for (const auto& open : self_->state.messages->open()) {
+      finding what;
+      what.communicator = id_;
+      if (open.peer != any_source)
+        what.ranks.push_back(members[static_cast<std::size_t>(open.peer)]);
+      what.text = open.text + " and waits";
+      all.waits.push_back(std::move(what));
+    }
+    return all;
+  }
+
+ private:
+  group_state& state() { return self_->state; }
+
+  std::string name_ranks(const std::vector<std::uint32_t>& group_ranks) const {
+    constexpr std::size_t named_max = 8;
+    std::string text = group_ranks.size() == 1 ? "rank " : "ranks ";
+    for (std::size_t n = 0; n < group_ranks.size() && n < named_max; ++n)
+      text +=
+          fmt::format("{}{}", n ? ", " : "", self_->state.calls->members()[group_ranks[n]].value);
+    if (group_ranks.size() > named_max)
+      text += fmt::format(" and {} more", group_ranks.size() - named_max);
+    return text;
+  }
+
+  void report(const error& why, sequence_number sequence, std::vector<rank_id> ranks,
+              const join_collective* join) {
+    finding what;
+    what.kind = why.code;
+    what.ranks = std::move(ranks);
+    what.communicator = id_;
+    what.sequence = sequence;
+    what.text = why.context;
+    if (join) {
+      what.operations.push_back(troupe::describe(join->issue.call));
+      what.call_sites.push_back(join->call_site);
+    }
+    self_->send(recorder_, record_finding{std::move(what)});
+  }
+
+  void fail_for_lack(sequence_number sequence, std::uint32_t member) {
+    std::vector<std::uint32_t> joined;
+    std::string operation = "a collective";
+    for (const auto& open : state().calls->open())
+      if (open.sequence == sequence) {
+        joined = open.joined;
+        operation = open.operation;
+      }
+    const auto& cause = state().withdrawn.at(member);
+    error why{cause.code == errc::none ? errc::mismatch : cause.code,
+              fmt::format("{}; {} number {} of {} lacks it, {} wait{}", cause.context, operation,
+                          sequence.value, state().calls->name(), name_ranks(joined),
+                          joined.size() == 1 ? "s" : "")};
+    state().calls->fail(sequence, why);
+    report(why, sequence, {state().calls->members()[member]}, nullptr);
+    state().fail(sequence, why);
+  }
+
+  void fail_message_for_lack(point_to_point::ticket number, std::uint32_t member) {
+    const auto& cause = state().withdrawn.at(member);
+    error why{cause.code == errc::none ? errc::mismatch : cause.code,
+              cause.context + "; a send or recv of " + state().calls->name() + " lacks it"};
+    report(why, {}, {state().calls->members()[member]}, nullptr);
+    state().fail_message(number, why);
+  }
+
+  caf::result<collective_resolved> meet(const join_collective& join, contribution bytes) {
+    const auto sequence = join.issue.sequence;
+    auto joined = state().calls->join(join.group_rank, sequence, {join.issue.call, join.call_site});
+    if (!joined) {
+      bytes.set_readers(0, *run_.pools);
+      report(joined.error(), sequence, {join.rank}, &join);
+      state().fail(sequence, joined.error());  // also those who wait already
+      return to_caf(joined.error());
+    }
+    auto held = self_->make_response_promise<collective_resolved>();  // only now: a promise made is
+                                                                      // a reply owed
+    auto& meeting = state().meetings[sequence];
+    if (!meeting.execution)
+      meeting.execution = std::make_shared<collective_execution>(
+          *run_.memory, *run_.pools, join.issue.call,
+          static_cast<std::uint32_t>(state().calls->members().size()));
+    meeting.waiting.emplace(join.group_rank, held);
+    meeting.all_joined = *joined == rendezvous::joined::complete;
+    run_steps(sequence, meeting, meeting.execution->arrived(join.group_rank, std::move(bytes)));
+    if (!meeting.all_joined && !state().withdrawn.empty()) {
+      auto [member, cause] = *state().withdrawn.begin();
+      for (auto lacking : state().calls->missing(member))
+        if (lacking == sequence) {
+          fail_for_lack(sequence, member);
+          break;
+        }
+      return held;
+    }
+    go_on(sequence);
+    return held;
+  }
+
+  void run_steps(sequence_number sequence, meeting& meeting,
+                 std::vector<reduction_tree::step> steps) {
+    while (!steps.empty()) {
+      auto step = std::move(steps.back());
+      steps.pop_back();
+      if (meeting.execution->cost(step) <= bytes_in_handler_max) {
+        meeting.execution->fold(step);
+        for (auto& next : meeting.execution->folded(step)) steps.push_back(std::move(next));
+        continue;
+      }
+      ++meeting.jobs;
+      run_.workers->submit([execution = meeting.execution, sequence, step = std::move(step),
+                            me = caf::actor_cast<caf::actor>(self_)] {
+        execution->fold(step);
+        caf::anon_send(me, fold_done{sequence, step});
+      });
+    }
+  }
+
+  void go_on(sequence_number sequence) {
+    auto found = state().meetings.find(sequence);
+    if (found == state().meetings.end()) return;
+    auto& meeting = found->second;
+    if (!meeting.all_joined || !meeting.execution->complete()) return;
+    if (!meeting.execution->needs_finish()) return resolve(sequence);
+    ++meeting.jobs;
+    run_.workers->submit(
+        [execution = meeting.execution, sequence, me = caf::actor_cast<caf::actor>(self_)] {
+          execution->finish();
+          caf::anon_send(me, reduction_finished{sequence});
+        });
+  }
+
+  caf::result<collective_resolved> post(const join_collective& join, contribution bytes) {
+    const auto& call = join.issue.call;
+    const auto number = ++state().tickets;
+    std::optional<point_to_point::ticket> met;
+    auto match = state().messages->post(join.group_rank, call, join.call_site, number, met);
+    if (!match) {
+      bytes.set_readers(0, *run_.pools);
+      report(match.error(), join.issue.sequence, {join.rank}, &join);
+      if (met) state().fail_message(*met, match.error());
+      return to_caf(match.error());
+    }
+    auto held = self_->make_response_promise<collective_resolved>();
+    state().posted.emplace(number, message_call{held, std::move(bytes)});
+    if (*match)
+      deliver(**match);
+    else if (auto gone = state().withdrawn.find(static_cast<std::uint32_t>(call.root));
+             call.root != any_source && gone != state().withdrawn.end()) {
+      state().messages->withdraw(gone->first, false);
+      fail_message_for_lack(number, gone->first);
+    }
+    return held;
+  }
+
+  void deliver(const point_to_point::match& match) {
+    auto send = state().posted.extract(match.send), recv = state().posted.extract(match.recv);
+    const auto& bytes = send.mapped().bytes;
+    const auto size = bytes.view().size();
+    collective_execution::pieces pieces;
+    if (size) pieces = std::make_shared<const std::vector<payload>>(1, bytes.slice(0, size));
+    bytes.set_readers(size ? 1 : 0, *run_.pools);
+    ++run_.tables->resolutions;
+    recv.mapped().held.deliver(
+        collective_resolved{pieces, static_cast<std::int32_t>(match.source)});
+    send.mapped().held.deliver(collective_resolved{nullptr, -1});
+  }
+
+  self_pointer self_;
+  run_surroundings run_;
+  communicator_id id_;
+  semantics rules_;
+  recorder_actor recorder_;
+};
+
+proxy_self::behavior_type behave(self_pointer self, const run_surroundings& run,
+                                 const communicator_entry& entry, recorder_actor recorder) {
+  auto proxy = std::make_shared<group_proxy>(self, run, entry, std::move(recorder));
+  return {
+      [=](const join_collective& join) { return proxy->join(join); },
+      [=](const withdraw_member& gone) { proxy->withdraw(gone); },
+      [=](const describe_waits&) { return proxy->describe(); },
+      [=](const fold_done& done) { proxy->step_done(done); },
+      [=](const reduction_finished& done) { proxy->resolve(done.sequence); },
+  };
+}
+
+}  // namespace
+
+group_proxy_actor spawn_group_proxy(caf::actor_system& system, const run_surroundings& run,
+                                    const communicator_entry& entry, recorder_actor recorder) {
+  return system.spawn(behave, run, entry, std::move(recorder));
+}
+
+}  // namespace troupe

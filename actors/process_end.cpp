@@ -1,0 +1,34 @@
+#include "actors/process_end.hpp"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <cstring>
+
+namespace troupe {
+
+error judge_end(rank_id rank, std::int32_t wait_status) {
+  if (WIFEXITED(wait_status)) {
+    const auto status = WEXITSTATUS(wait_status);
+    if (status == 0) return {errc::none, fmt::format("rank {} ended", rank.value)};
+    return {errc::program_failed, fmt::format("rank {} exited with status {}", rank.value, status)};
+  }
+  const auto number = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
+  switch (number) {
+    case SIGKILL:
+    case SIGTERM:
+    case SIGINT:
+    case SIGHUP:
+    case SIGQUIT:
+    case SIGUSR1:
+    case SIGUSR2:
+      return {errc::lost_rank, fmt::format("rank {} was killed from outside by signal {} ({})",
+                                           rank.value, number, ::strsignal(number))};
+    default:
+      return {errc::program_failed, fmt::format("rank {} died by signal {} ({})", rank.value,
+                                                number, ::strsignal(number))};
+  }
+}
+
+}  // namespace troupe

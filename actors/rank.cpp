@@ -1,0 +1,376 @@
+// rank: one logical rank: its operations in order, its slot, its part of the trace.
+//
+// Asked by: rank_port.  Asks: group_directory, group_proxy, store, slot_keeper, recorder.
+// Invariant: a result leaves only while the rank holds a slot (rank_turn.hpp).
+// Not here: the wire (rank_port.cpp); what makes nodes (graph/rank_graph_builder.hpp).
+#include <fmt/format.h>
+#include <caf/actor_system.hpp>
+#include <caf/stateful_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <unordered_map>
+
+#include "actors/errors.hpp"
+#include "actors/interfaces.hpp"
+#include "actors/payload_pools.hpp"
+#include "actors/rank_turn.hpp"
+#include "actors/run_tables.hpp"
+#include "graph/rank_graph_builder.hpp"
+#include "messages/assert.hpp"
+
+namespace troupe {
+namespace {
+
+using slot_promise = caf::typed_response_promise<slot_granted>;
+
+/// An operation whose answer is owed to the driver.
+struct owed_answer {
+  std::function<void()> deliver;             // set once the result is known
+  std::function<void(const error&)> refuse;  // the rank ends before
+  std::optional<wait_target> target;         // what a slot_keeper may know of it
+  bool recorded = false;                     // it is a node of the graph
+};
+
+struct opened_group {
+  group_proxy_actor proxy;
+  std::uint32_t group_rank = 0, index = 0;
+  std::uint16_t stream = 0;
+  std::uint32_t size = 0;
+  bool ready = false;
+  std::optional<caf::error> refused;
+  std::vector<std::function<void()>> deferred;  // calls made before the proxy was known
+  std::map<std::tuple<operation, std::int32_t, std::int32_t>, std::uint64_t>
+      messages;  // by direction, peer, tag
+};
+
+struct rank_state {
+  std::map<operation_id, owed_answer> answers;
+  std::vector<slot_promise> wants_slot;
+
+  ~rank_state() {
+    const error over{errc::lost_rank, "the rank has ended"};
+    for (auto& [operation, answer] : answers) answer.refuse(over);
+    for (auto& held : wants_slot) held.deliver(to_caf(over));
+  }
+};
+
+using self_pointer = rank_actor::stateful_pointer<rank_state>;
+
+class logical_rank {
+ public:
+  logical_rank(self_pointer self, const run_surroundings& run, rank_id me,
+               group_directory_actor groups, store_actor store, slot_keeper_actor slots,
+               recorder_actor recorder)
+      : self_(self),
+        run_(run),
+        me_(me),
+        directory_(std::move(groups)),
+        store_(std::move(store)),
+        slots_(std::move(slots)),
+        recorder_(std::move(recorder)),
+        graph_(0),
+        page_(run.pools->page_of(me)) {}
+
+  caf::result<slot_granted> take_slot() {
+    notice_lost_slot();
+    if (turn_.holds_slot()) return slot_granted{};
+    auto held = self_->make_response_promise<slot_granted>();
+    self_->state.wants_slot.push_back(held);
+    if (turn_.wants_slot()) ask_slot(false);
+    return held;
+  }
+
+  caf::result<slot_granted> yield(const to_troupe::yielded& yielded) {
+    notice_lost_slot();
+    auto held = self_->make_response_promise<slot_granted>();
+    self_->state.wants_slot.push_back(held);
+    if (turn_.blocked({}) == rank_turn::next::give_up_slot)
+      give_up(release_reason::yielded, {}, yielded.at_ns);
+    if (turn_.wants_slot()) ask_slot(true);
+    return held;
+  }
+
+  caf::result<group_ready> open(const to_troupe::open_communicator& wanted) {
+    auto [at, fresh] = groups_.try_emplace(wanted.communicator);
+    if (!fresh) return group_ready{};
+    auto& group = at->second;
+    group.index =
+        run_.tables->communicator({wanted.communicator, wanted.members, wanted.rules, wanted.name});
+    group.stream = static_cast<std::uint16_t>(groups_.size());
+    group.size = static_cast<std::uint32_t>(wanted.members.size());
+    auto held = self_->make_response_promise<group_ready>();
+    self_->request(directory_, caf::infinite, open_group{me_, wanted})
+        .then(
+            [this, &group, held](const group_opened& opened) mutable {
+              group.proxy = opened.proxy;
+              group.group_rank = opened.group_rank;
+              group.ready = true;
+              held.deliver(group_ready{});
+              for (auto& call : std::exchange(group.deferred, {})) call();
+            },
+            [&group, held](caf::error& why) mutable {
+              group.refused = why;
+              held.deliver(std::move(why));
+              for (auto& call : std::exchange(group.deferred, {})) call();
+            });
+    return held;
+  }
+
+  void name_call_site(const to_troupe::call_site& site) {
+    call_sites_[site.id] = run_.tables->call_site(site.text);
+  }
+
+  caf::result<operation_completed> issue(const to_troupe::issue& call) {
+    notice_lost_slot();
+    auto found = groups_.find(call.communicator);
+    if (found == groups_.end())
+      return to_caf(
+          {errc::bad_input, fmt::format("rank {} calls {} on a communicator it has not opened",
+                                        me_.value, describe(call.call))});
+    auto& group = found->second;
+    record(call, group);
+    auto held = self_->make_response_promise<operation_completed>();
+    auto& answer = answers()[call.operation];
+    answer.refuse = [held](const error& why) mutable { held.deliver(to_caf(why)); };
+    answer.recorded = true;
+    if (!is_point_to_point(call.call.op))
+      answer.target = wait_target{call.communicator, call.sequence};
+    turn_.issued(call.operation);
+    auto join = [this, &group, held, call] {
+      if (group.refused)
+        return settle(call.operation,
+                      [held, why = *group.refused]() mutable { held.deliver(why); });
+      auto site = call_sites_.find(call.site);
+      auto text =
+          site == call_sites_.end() ? std::string{} : run_.tables->call_site_text(site->second);
+      self_
+          ->request(group.proxy, caf::infinite,
+                    join_collective{me_, group.group_rank, call, std::move(text)})
+          .then(
+              [this, held, operation = call.operation](const collective_resolved& done) {
+                settle(operation, [held, operation, done]() mutable {
+                  held.deliver(operation_completed{operation, done.pieces, done.source});
+                });
+              },
+              [this, held, operation = call.operation](caf::error& why) {
+                settle(operation, [held, why = std::move(why)]() mutable { held.deliver(why); });
+              });
+    };
+    if (group.ready || group.refused)
+      join();
+    else
+      group.deferred.emplace_back(std::move(join));
+    return held;
+  }
+
+  caf::result<store_completed> ask(const to_troupe::store& ask) {
+    notice_lost_slot();
+    auto held = self_->make_response_promise<store_completed>();
+    answers()[ask.operation].refuse = [held](const error& why) mutable {
+      held.deliver(to_caf(why));
+    };
+    turn_.issued(ask.operation);
+    self_->request(store_, caf::infinite, ask_store{me_, ask.request})
+        .then(
+            [this, held, operation = ask.operation](const store_reply& reply) {
+              settle(operation, [held, operation, reply]() mutable {
+                held.deliver(store_completed{operation, reply});
+              });
+            },
+            [this, held, operation = ask.operation](caf::error& why) {
+              settle(operation, [held, why = std::move(why)]() mutable { held.deliver(why); });
+            });
+    return held;
+  }
+
+  void block(const to_troupe::blocked& blocked) {
+    notice_lost_slot();
+    switch (turn_.blocked(blocked.operations)) {
+      case rank_turn::next::give_up_slot:
+        give_up(blocked.reason, blocked.operations, blocked.at_ns);
+        break;
+      case rank_turn::next::take_slot:
+        ask_slot(false);
+        break;
+      case rank_turn::next::nothing:
+        break;
+    }
+  }
+
+  void await(const to_troupe::awaited& awaited) {
+    graph_.awaited(awaited.operations, since_start(awaited.at_ns));
+  }
+  void mark(const to_troupe::mark& mark) {
+    if (mark.kind <= static_cast<std::uint8_t>(marker_kind::end))
+      graph_.marked(static_cast<marker_kind>(mark.kind), since_start(mark.at_ns));
+  }
+  void take_future(const to_troupe::future_taken& taken) {
+    graph_.taken_as_future(taken.operation);
+  }
+
+  rank_ended end(const end_rank& end) {
+    graph_.ended(since_start(end.at_ns));
+    flush();
+    self_->send(slots_, leave_slots{me_});
+    auto open = std::exchange(answers(), {});
+    for (auto& [operation, answer] : open) answer.refuse({errc::lost_rank, "the rank has ended"});
+    for (auto& held : std::exchange(self_->state.wants_slot, {}))
+      held.deliver(to_caf({errc::lost_rank, "the rank has ended"}));
+    return {false, false, blocked_ns_, switches_};
+  }
+
+ private:
+  std::map<operation_id, owed_answer>& answers() { return self_->state.answers; }
+  std::uint64_t now_ns() const {
+    return static_cast<std::uint64_t>(
+        (self_->clock().now().time_since_epoch() - run_.start).count());
+  }
+  std::uint64_t since_start(std::uint64_t at_ns) const {
+    const auto start = static_cast<std::uint64_t>(run_.start.count());
+    return at_ns > start ? at_ns - start : 0;
+  }
+
+  /// The slot_keeper takes slots from sleepers and cannot tell us; the page says so.
+  void notice_lost_slot() {
+    if (!turn_.holds_slot() || page_.holds_slot.load(std::memory_order_acquire)) return;
+    turn_.lost_slot();
+    blocked_since_ns_ = now_ns();
+    graph_.blocked(blocked_since_ns_);
+  }
+
+  void record(const to_troupe::issue& call, opened_group& group) {
+    const auto& what = call.call;
+    const auto width = size_of(what.type);
+    auto given = input_count(what, group.group_rank, group.size);
+    node made;
+    made.kind = what.op == operation::send   ? node_kind::send
+                : what.op == operation::recv ? node_kind::recv
+                                             : node_kind::collective;
+    made.stream = group.stream;
+    made.op = what.op;
+    made.type = what.type;
+    made.reduce = what.reduce;
+    made.communicator = group.index;
+    made.sequence = is_point_to_point(what.op) ? ++group.messages[{what.op, what.root, what.tag}]
+                                               : call.sequence.value;
+    made.size = (given ? given : output_count(what, group.group_rank, group.size)) * width;
+    made.peer = what.root;
+    made.tag = what.tag;
+    if (auto site = call_sites_.find(call.site); site != call_sites_.end())
+      made.call_site = site->second;
+    run_.tables->count(what.op, made.size);
+    graph_.issued(call.operation, std::move(made), call.as_future, since_start(call.at_ns));
+    flush_sometimes();
+  }
+
+  void settle(operation_id operation, std::function<void()> deliver) {
+    auto found = answers().find(operation);
+    if (found == answers().end()) return;  // the rank has ended
+    found->second.deliver = std::move(deliver);
+    if (found->second.target) resolved_.push_back(*found->second.target);
+    if (found->second.recorded) graph_.resolved(operation, now_ns());
+    notice_lost_slot();
+    if (turn_.resolved(operation) == rank_turn::next::take_slot) ask_slot(false);
+    hand_over();
+  }
+
+  void hand_over() {
+    for (auto operation : turn_.deliver()) {
+      auto answer = answers().extract(operation);
+      answer.mapped().deliver();
+    }
+    if (turn_.holds_slot()) resolved_.clear();  // nobody waits for them on our account
+  }
+
+  void give_up(release_reason why, const std::vector<operation_id>& operations,
+               std::uint64_t at_ns) {
+    std::vector<wait_target> waits_on;
+    for (auto operation : operations)
+      if (auto found = answers().find(operation); found != answers().end() && found->second.target)
+        waits_on.push_back(*found->second.target);
+    blocked_since_ns_ = since_start(at_ns);
+    graph_.blocked(blocked_since_ns_);
+    self_->send(slots_, give_up_slot{me_, why, std::move(waits_on)});
+  }
+
+  void ask_slot(bool yielded) {
+    self_
+        ->request(slots_, caf::infinite,
+                  troupe::take_slot{me_, std::exchange(resolved_, {}), yielded})
+        .then(
+            [this](const slot_granted& granted) {
+              turn_.granted();
+              ++switches_;
+              const auto now = now_ns();
+              if (now > blocked_since_ns_) blocked_ns_ += now - blocked_since_ns_;
+              graph_.resumed(now);
+              for (auto& held : std::exchange(self_->state.wants_slot, {})) held.deliver(granted);
+              hand_over();
+            },
+            [](caf::error&) {});  // the keeper ends with the run
+  }
+
+  void flush() {
+    auto nodes = graph_.take();
+    last_flush_ns_ = now_ns();
+    events_ = 0;
+    if (nodes.empty()) return;
+    self_->send(recorder_,
+                record_nodes{me_, std::make_shared<const std::vector<node>>(std::move(nodes))});
+  }
+  void flush_sometimes() {
+    constexpr std::uint64_t events_max = 4096, period_ns = 500'000'000;
+    if (++events_ >= events_max || now_ns() >= last_flush_ns_ + period_ns) flush();
+  }
+
+  self_pointer self_;
+  run_surroundings run_;
+  rank_id me_;
+  group_directory_actor directory_;
+  store_actor store_;
+  slot_keeper_actor slots_;
+  recorder_actor recorder_;
+  rank_turn turn_;
+  rank_graph_builder graph_;
+  rank_page& page_;
+  std::unordered_map<communicator_id, opened_group>
+      groups_;  // references stay valid: nothing is erased
+  std::unordered_map<call_site_id, std::uint32_t> call_sites_;
+  std::vector<wait_target> resolved_;
+  std::uint64_t blocked_since_ns_ = 0, blocked_ns_ = 0, switches_ = 0, events_ = 0,
+                last_flush_ns_ = 0;
+};
+
+rank_actor::behavior_type behave(self_pointer self, const run_surroundings& run, rank_id me,
+                                 group_directory_actor groups, store_actor store,
+                                 slot_keeper_actor slots, recorder_actor recorder) {
+  auto rank = std::make_shared<logical_rank>(self, run, me, std::move(groups), std::move(store),
+                                             std::move(slots), std::move(recorder));
+  return {
+      [=](const to_troupe::take_slot&) { return rank->take_slot(); },
+      [=](const to_troupe::yielded& yielded) { return rank->yield(yielded); },
+      [=](const to_troupe::open_communicator& wanted) { return rank->open(wanted); },
+      [=](const to_troupe::call_site& site) { rank->name_call_site(site); },
+      [=](const to_troupe::issue& call) { return rank->issue(call); },
+      [=](const to_troupe::store& ask) { return rank->ask(ask); },
+      [=](const to_troupe::blocked& blocked) { rank->block(blocked); },
+      [=](const to_troupe::awaited& awaited) { rank->await(awaited); },
+      [=](const to_troupe::mark& mark) { rank->mark(mark); },
+      [=](const to_troupe::future_taken& taken) { rank->take_future(taken); },
+      [=](const end_rank& end) { return rank->end(end); },
+  };
+}
+
+}  // namespace
+
+rank_actor spawn_rank(caf::actor_system& system, const run_surroundings& run, rank_id me,
+                      group_directory_actor groups, store_actor store, slot_keeper_actor slots,
+                      recorder_actor recorder) {
+  return system.spawn(behave, run, me, std::move(groups), std::move(store), std::move(slots),
+                      std::move(recorder));
+}
+
+}  // namespace troupe

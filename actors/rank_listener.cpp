@@ -1,0 +1,197 @@
+#include "actors/rank_listener.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <caf/send.hpp>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+#include <unordered_map>
+
+#include "actors/socket_connection.hpp"
+
+namespace troupe {
+namespace {
+
+class epoll_listener final : public rank_listener {
+ public:
+  epoll_listener(std::string name, int socket, int poller, int wake, std::uint32_t world)
+      : name_(std::move(name)), socket_(socket), poller_(poller), wake_(wake), ports_(world) {
+    watch(socket_);
+    watch(wake_);
+  }
+  ~epoll_listener() override {
+    stop();
+    for (int descriptor : {socket_, poller_, wake_}) ::close(descriptor);
+  }
+
+  const std::string& name() const override { return name_; }
+  void introduce(rank_id rank, rank_port_actor port) override {
+    ports_[rank.value] = std::move(port);
+  }
+  void start() override {
+    thread_ = std::thread([this] { run(); });
+  }
+  void stop() override {
+    if (thread_.joinable()) {
+      const std::uint64_t one = 1;
+      [[maybe_unused]] auto n = ::write(wake_, &one, sizeof one);
+      thread_.join();
+    }
+    connections_.clear();
+    ports_.clear();
+  }
+
+ private:
+  void watch(int descriptor) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.fd = descriptor;
+    ::epoll_ctl(poller_, EPOLL_CTL_ADD, descriptor, &event);
+  }
+
+  void run() {
+    pthread_setname_np(pthread_self(), "troupe-listener");
+    std::array<epoll_event, 64> events;
+    for (;;) {
+      const int n = ::epoll_wait(poller_, events.data(), events.size(), -1);
+      for (int k = 0; k < n; ++k) {
+        const auto& event = events[static_cast<std::size_t>(k)];
+        if (event.data.fd == wake_) return;
+        if (event.data.fd == socket_)
+          accept_all();
+        else
+          serve(event);
+      }
+    }
+  }
+
+  void accept_all() {
+    for (;;) {
+      const int socket = ::accept4(socket_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+      if (socket < 0) return;
+      ucred peer{};
+      socklen_t size = sizeof peer;
+      if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0
+          || peer.uid != ::geteuid()) {
+        ::close(socket);
+        continue;
+      }
+      const int room = 1 << 20;
+      ::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+      ::setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
+      connections_.emplace(socket, std::make_shared<socket_connection>(socket, poller_));
+      watch(socket);
+    }
+  }
+
+  void serve(const epoll_event& event) {
+    auto found = connections_.find(event.data.fd);
+    if (found == connections_.end()) return;
+    auto connection = found->second;
+    if (event.events & EPOLLOUT) connection->flush();
+    if (!(event.events & (EPOLLIN | EPOLLHUP | EPOLLERR))) return;
+    for (int reads = 0; reads < 16; ++reads) {  // then the others' turn
+      const auto n = ::recv(connection->socket(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+      if (n <= 0) return drop(connection, {errc::lost_rank, "the process closed its connection"});
+      connection->incoming.feed({buffer_.data(), static_cast<std::size_t>(n)});
+      if (auto good = hand_over(connection); !good) return drop(connection, good.error());
+      if (static_cast<std::size_t>(n) < buffer_.size()) return;
+    }
+  }
+
+  result<void> hand_over(const std::shared_ptr<socket_connection>& connection) {
+    auto frames = std::make_shared<std::vector<to_troupe::frame>>();
+    for (;;) {
+      TROUPE_TRY(bytes, connection->incoming.next());
+      if (!bytes) break;
+      TROUPE_TRY(frame, decode_to_troupe(*bytes));
+      if (connection->introduced) {
+        frames->push_back(std::move(frame));
+        continue;
+      }
+      auto* hello = std::get_if<to_troupe::hello>(&frame);
+      if (!hello) return error{errc::bad_input, "a connection's first frame must be hello"};
+      if (auto known = greet(connection, *hello); !known) {
+        connection->send(to_rank::refused{known.error().context});
+        return known.error();
+      }
+    }
+    if (!frames->empty())
+      caf::anon_send(ports_[connection->rank.value],
+                     frames_arrived{std::move(frames), connection.get()});
+    return {};
+  }
+
+  result<void> greet(const std::shared_ptr<socket_connection>& connection,
+                     const to_troupe::hello& hello) {
+    if (hello.version != wire_version)
+      return error{errc::bad_input, fmt::format("wire version {} is spoken here, not {}",
+                                                wire_version, hello.version)};
+    if (hello.rank.value >= ports_.size())
+      return error{errc::bad_input, fmt::format("rank {} is outside the world of {}",
+                                                hello.rank.value, ports_.size())};
+    ucred peer{};
+    socklen_t size = sizeof peer;
+    ::getsockopt(connection->socket(), SOL_SOCKET, SO_PEERCRED, &peer, &size);
+    connection->introduced = true;
+    connection->rank = hello.rank;
+    caf::anon_send(ports_[hello.rank.value], rank_connected{connection, peer.pid});
+    return {};
+  }
+
+  void drop(const std::shared_ptr<socket_connection>& connection, error why) {
+    ::epoll_ctl(poller_, EPOLL_CTL_DEL, connection->socket(), nullptr);
+    connections_.erase(connection->socket());
+    if (connection->introduced)
+      caf::anon_send(ports_[connection->rank.value],
+                     connection_lost{connection.get(), std::move(why)});
+  }
+
+  std::string name_;
+  int socket_, poller_, wake_;
+  std::vector<rank_port_actor> ports_;
+  std::unordered_map<int, std::shared_ptr<socket_connection>> connections_;
+  std::array<std::uint8_t, 256 * 1024> buffer_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+result<std::unique_ptr<rank_listener>> rank_listener::open(std::uint32_t world) {
+  auto failure = [](const char* what) {
+    return error{errc::no_resources,
+                 fmt::format("cannot {} the ranks' socket: {}", what, std::strerror(errno))};
+  };
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (socket < 0) return failure("create");
+  std::uint64_t secret = 0;
+  [[maybe_unused]] auto got = ::getrandom(&secret, sizeof secret, 0);
+  auto name = fmt::format("troupe-{}-{:016x}", ::getpid(), secret);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  if (::bind(socket, reinterpret_cast<sockaddr*>(&address), length) < 0
+      || ::listen(socket, 4096) < 0) {
+    auto why = failure("bind");
+    ::close(socket);
+    return why;
+  }
+  return std::unique_ptr<rank_listener>{
+      new epoll_listener(std::move(name), socket, ::epoll_create1(EPOLL_CLOEXEC),
+                         ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), world)};
+}
+
+}  // namespace troupe

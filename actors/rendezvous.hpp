@@ -1,0 +1,71 @@
+// rendezvous: who has joined which collective of one communicator, and whether the members agree.
+//
+// Invariants: a sequence number completes or fails at most once; after it failed, later joins of it
+// get the same error. Not here: point-to-point calls (point_to_point.hpp); what the members get
+// (collective_result.hpp).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "messages/collective.hpp"
+#include "messages/error.hpp"
+
+namespace troupe {
+
+/// A member's call as the rendezvous compares it.
+struct member_call {
+  collective_call call;
+  std::string call_site;  ///< "" where unknown
+};
+
+class rendezvous {
+ public:
+  /// `members` in group order; `name` for messages.
+  rendezvous(std::vector<rank_id> members, std::string name);
+
+  enum class joined { waiting, complete };
+  /// Member `group_rank` joins. The error (errc::mismatch) names both ranks, their calls and call
+  /// sites.
+  result<joined> join(std::uint32_t group_rank, sequence_number sequence, member_call call);
+
+  /// The members' calls of a complete sequence, by group rank; forgets the sequence.
+  std::vector<member_call> take(sequence_number sequence);
+
+  /// The sequence cannot complete any more: every later join of it gets `why`.
+  void fail(sequence_number sequence, error why);
+
+  /// Sequences that some members have joined and others not: the oldest first.
+  struct open_sequence {
+    sequence_number sequence;
+    std::string operation;
+    std::vector<std::uint32_t> joined, missing;  ///< group ranks
+  };
+  std::vector<open_sequence> open() const;
+  /// The sequences that `group_rank` has not joined and others have.
+  std::vector<sequence_number> missing(std::uint32_t group_rank) const;
+
+  const std::vector<rank_id>& members() const { return members_; }
+  const std::string& name() const { return name_; }
+  std::string describe_join(std::uint32_t group_rank, sequence_number sequence,
+                            const member_call& call) const;
+
+ private:
+  struct meeting {
+    std::vector<std::optional<member_call>> calls;
+    std::uint32_t present = 0, first = 0;
+  };
+  std::optional<error> disagreement(sequence_number sequence, std::uint32_t group_rank,
+                                    const member_call& call, const meeting& so_far) const;
+  std::optional<error> split_disagreement(sequence_number sequence, const meeting& all) const;
+
+  std::vector<rank_id> members_;
+  std::string name_;
+  std::map<sequence_number, meeting> open_;
+  std::map<sequence_number, error> failed_;
+};
+
+}  // namespace troupe

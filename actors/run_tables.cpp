@@ -1,0 +1,49 @@
+#include "actors/run_tables.hpp"
+
+namespace troupe {
+
+std::uint32_t run_tables::communicator(const communicator_entry& entry) {
+  std::lock_guard held{guard_};
+  auto [at, fresh] =
+      communicator_index_.try_emplace(entry.id, static_cast<std::uint32_t>(communicators_.size()));
+  if (fresh) communicators_.push_back(entry);
+  return at->second;
+}
+
+std::uint32_t run_tables::call_site(const std::string& text) {
+  std::lock_guard held{guard_};
+  auto [at, fresh] =
+      call_site_index_.try_emplace(text, static_cast<std::uint32_t>(call_sites_.size()));
+  if (fresh) call_sites_.push_back(text);
+  return at->second;
+}
+
+std::string run_tables::call_site_text(std::uint32_t index) const {
+  std::lock_guard held{guard_};
+  return index < call_sites_.size() ? call_sites_[index] : std::string{};
+}
+
+run_tables::fresh_entries run_tables::take_fresh() {
+  std::lock_guard held{guard_};
+  auto skip = [](auto& all, std::size_t& taken) {
+    std::remove_reference_t<decltype(all)> fresh{all.begin() + static_cast<std::ptrdiff_t>(taken),
+                                                 all.end()};
+    taken = all.size();
+    return fresh;
+  };
+  return {skip(communicators_, communicators_taken_), skip(call_sites_, call_sites_taken_)};
+}
+
+void run_tables::count(operation op, std::uint64_t size_bytes) {
+  std::lock_guard held{guard_};
+  auto& entry = operations_[op];
+  ++entry.count;
+  entry.size_bytes += size_bytes;
+}
+
+std::map<operation, run_tables::operation_count> run_tables::operations() const {
+  std::lock_guard held{guard_};
+  return operations_;
+}
+
+}  // namespace troupe

@@ -1,0 +1,227 @@
+// slot_keeper: the slots of one set of cores; a rank runs only while it holds one. Finds sleepers
+// and lends their slots.
+//
+// Asked by: rank (take_slot, give_up_slot, leave_slots), rank_port (watch_process), group_directory
+// (know_group), coordinator (watch_stall, report_slots).  Asks: recorder; the worker pool (to look
+// at processes). Limits: sleepers are looked for only while somebody wants a slot; one is taken
+// after two looks without any CPU time. Not here: whose turn it is (slot_table.hpp).
+#include <caf/actor_system.hpp>
+#include <caf/send.hpp>
+#include <caf/stateful_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+
+#include <algorithm>
+#include <map>
+
+#include "actors/errors.hpp"
+#include "actors/interfaces.hpp"
+#include "actors/outside.hpp"
+#include "actors/payload_pools.hpp"
+#include "actors/run_tables.hpp"
+#include "actors/slot_table.hpp"
+#include "gpu/worker_pool.hpp"
+
+namespace troupe {
+
+struct look_for_sleepers {};
+struct holders_seen {
+  std::vector<std::pair<rank_id, process_activity::sample>> samples;
+};
+
+}  // namespace troupe
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::look_for_sleepers)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::holders_seen)
+
+namespace troupe {
+namespace {
+
+using keeper_self =
+    slot_keeper_actor::extend<caf::reacts_to<look_for_sleepers>, caf::reacts_to<holders_seen>>;
+
+constexpr std::chrono::milliseconds look_period{10};
+
+struct keeper_state {
+  slot_table table{0};
+  std::map<rank_id, caf::typed_response_promise<slot_granted>> waiting;
+  std::vector<caf::typed_response_promise<all_blocked>> watching_stall;
+
+  ~keeper_state() {
+    const auto over = to_caf({errc::lost_rank, "the run has ended"});
+    for (auto& [rank, held] : waiting) held.deliver(over);
+    for (auto& held : watching_stall) held.deliver(over);
+  }
+};
+using self_pointer = keeper_self::stateful_pointer<keeper_state>;
+
+class keeper {
+ public:
+  keeper(self_pointer self, const run_surroundings& run, recorder_actor recorder)
+      : self_(self), run_(run), recorder_(std::move(recorder)) {
+    self->state.table = slot_table{run.slots};
+  }
+
+  void watch(const watch_process& process) { pids_[process.rank] = process.pid; }
+  void know(const know_group& group) { table().know_group(group.communicator, group.members); }
+
+  caf::result<slot_granted> take(const take_slot& ask) {
+    auto held = self_->make_response_promise<slot_granted>();
+    self_->state.waiting.emplace(ask.rank, held);
+    table().want(ask.rank, ask.resolved, ask.yielded);
+    grant();
+    return held;
+  }
+
+  void give_up(const give_up_slot& given) {
+    end_interval(given.rank, given.why);
+    table().give_up(given.rank, given.why, given.waits_on);
+    grant();
+    tell_stall();
+  }
+
+  void leave(const leave_slots& left) {
+    end_interval(left.rank, release_reason::ended);
+    table().leave(left.rank);
+    if (auto held = self_->state.waiting.extract(left.rank); !held.empty())
+      held.mapped().deliver(to_caf({errc::lost_rank, "the rank has ended"}));
+    pids_.erase(left.rank);
+    ++left_;
+    grant();
+    flush();
+    tell_stall();
+  }
+
+  caf::result<all_blocked> watch_stall() {
+    auto held = self_->make_response_promise<all_blocked>();
+    self_->state.watching_stall.push_back(held);
+    tell_stall();
+    return held;
+  }
+
+  slots_reported report() {
+    flush();
+    auto sorted = switch_ns_;
+    std::sort(sorted.begin(), sorted.end());
+    return {table().switches(), std::move(sorted)};
+  }
+
+  void look() {
+    looking_ = false;
+    if (!table().wanted() || !run_.activity) return;
+    std::vector<std::pair<rank_id, std::int32_t>> targets;
+    for (auto rank : table().holders())
+      if (auto pid = pids_.find(rank); pid != pids_.end()) targets.emplace_back(rank, pid->second);
+    run_.workers->submit([targets = std::move(targets), activity = run_.activity,
+                          me = caf::actor_cast<caf::actor>(self_)] {
+      holders_seen seen;
+      for (auto [rank, pid] : targets) seen.samples.emplace_back(rank, activity->look(pid));
+      caf::anon_send(me, std::move(seen));
+    });
+  }
+
+  void judge(const holders_seen& seen) {
+    std::map<rank_id, process_activity::sample> before;
+    std::swap(before, last_look_);
+    for (const auto& [rank, sample] : seen.samples) {
+      if (!table().held_by(rank)) continue;
+      last_look_[rank] = sample;
+      auto earlier = before.find(rank);
+      const bool slept = sample.asleep && earlier != before.end() && earlier->second.asleep
+                         && earlier->second.cpu_ns == sample.cpu_ns
+                         && granted_at_[rank] + 2 * look_period <= self_->clock().now();
+      if (!slept || !table().wanted()) continue;
+      end_interval(rank, release_reason::asleep);
+      table().give_up(rank, release_reason::asleep, {});
+      last_look_.erase(rank);
+    }
+    grant();
+    look_again();
+  }
+
+ private:
+  slot_table& table() { return self_->state.table; }
+  std::uint64_t since_start(caf::actor_clock::time_point at) const {
+    return static_cast<std::uint64_t>((at.time_since_epoch() - run_.start).count());
+  }
+
+  void grant() {
+    while (auto grant = table().next()) {
+      const auto now = self_->clock().now();
+      granted_at_[grant->rank] = now;
+      if (auto freed = freed_at_.extract(grant->slot); !freed.empty())
+        switch_ns_.push_back(static_cast<std::uint64_t>((now - freed.mapped()).count()));
+      run_.pools->page_of(grant->rank).holds_slot.store(1, std::memory_order_release);
+      ++run_.tables->ranks_running;
+      auto held = self_->state.waiting.extract(grant->rank);
+      held.mapped().deliver(slot_granted{grant->slot});
+    }
+    look_again();
+  }
+
+  void look_again() {
+    if (looking_ || !run_.activity || !table().wanted()) return;
+    looking_ = true;
+    self_->delayed_send(self_, look_period, look_for_sleepers{});
+  }
+
+  void end_interval(rank_id rank, release_reason why) {
+    auto slot = table().held_by(rank);
+    if (!slot) return;
+    const auto now = self_->clock().now();
+    freed_at_[*slot] = now;
+    run_.pools->page_of(rank).holds_slot.store(0, std::memory_order_release);
+    --run_.tables->ranks_running;
+    intervals_.push_back({rank, *slot, since_start(granted_at_[rank]), since_start(now),
+                          static_cast<std::uint8_t>(why)});
+    constexpr std::size_t intervals_held_max = 1024;
+    if (intervals_.size() >= intervals_held_max) flush();
+  }
+
+  void flush() {
+    if (intervals_.empty()) return;
+    self_->send(recorder_, record_slots{std::make_shared<const std::vector<slot_interval>>(
+                               std::exchange(intervals_, {}))});
+  }
+
+  void tell_stall() {
+    if (!table().all_blocked() || table().seen() + left_ < run_.world) return;
+    for (auto& held : std::exchange(self_->state.watching_stall, {})) held.deliver(all_blocked{});
+  }
+
+  self_pointer self_;
+  run_surroundings run_;
+  recorder_actor recorder_;
+  std::map<rank_id, std::int32_t> pids_;
+  std::map<rank_id, process_activity::sample> last_look_;
+  std::map<rank_id, caf::actor_clock::time_point> granted_at_;
+  std::map<slot_id, caf::actor_clock::time_point> freed_at_;
+  std::vector<slot_interval> intervals_;
+  std::vector<std::uint64_t> switch_ns_;
+  std::uint32_t left_ = 0;
+  bool looking_ = false;
+};
+
+keeper_self::behavior_type behave(self_pointer self, const run_surroundings& run,
+                                  recorder_actor recorder) {
+  auto slots = std::make_shared<keeper>(self, run, std::move(recorder));
+  return {
+      [=](const watch_process& process) { slots->watch(process); },
+      [=](const know_group& group) { slots->know(group); },
+      [=](const take_slot& ask) { return slots->take(ask); },
+      [=](const give_up_slot& given) { slots->give_up(given); },
+      [=](const leave_slots& left) { slots->leave(left); },
+      [=](const watch_stall&) { return slots->watch_stall(); },
+      [=](const report_slots&) { return slots->report(); },
+      [=](const look_for_sleepers&) { slots->look(); },
+      [=](const holders_seen& seen) { slots->judge(seen); },
+  };
+}
+
+}  // namespace
+
+slot_keeper_actor spawn_slot_keeper(caf::actor_system& system, const run_surroundings& run,
+                                    recorder_actor recorder) {
+  return system.spawn(behave, run, std::move(recorder));
+}
+
+}  // namespace troupe

@@ -1,0 +1,145 @@
+#include "actors/slot_table.hpp"
+
+#include "messages/assert.hpp"
+
+namespace troupe {
+
+slot_table::slot_table(std::uint32_t slots) {
+  for (std::uint32_t n = 0; n < slots; ++n) free_.insert({n});
+}
+
+void slot_table::know_group(communicator_id communicator, std::vector<rank_id> members) {
+  auto [at, fresh] = groups_.try_emplace(communicator);
+  if (!fresh) return;
+  for (auto member : members) {
+    groups_of_[member].push_back(communicator);
+    if (auto place = wanting_.find(member); place != wanting_.end() && !place->second.yielded)
+      at->second.queued.emplace(place->second.ticket, member);
+  }
+  at->second.members = std::move(members);
+}
+
+slot_table::wait_key slot_table::key_of(const wait_target& target, const wait& what) const {
+  auto group = groups_.find(target.communicator);
+  const auto size = group == groups_.end() ? what.blocked.size() : group->second.members.size();
+  return {size - what.blocked.size(), what.age};
+}
+
+void slot_table::forget_wait(const wait_target& target) {
+  auto found = waits_.find(target);
+  if (found == waits_.end()) return;
+  by_need_.erase(key_of(target, found->second));
+  for (auto rank : found->second.blocked)
+    if (auto of = waits_of_.find(rank); of != waits_of_.end()) std::erase(of->second, target);
+  waits_.erase(found);
+}
+
+void slot_table::forget_waits_of(rank_id rank) {
+  auto found = waits_of_.extract(rank);
+  if (found.empty()) return;
+  for (const auto& target : found.mapped()) {
+    auto at = waits_.find(target);
+    if (at == waits_.end()) continue;
+    by_need_.erase(key_of(target, at->second));
+    at->second.blocked.erase(rank);
+    if (at->second.blocked.empty())
+      waits_.erase(at);
+    else
+      by_need_.emplace(key_of(target, at->second), target);
+  }
+}
+
+void slot_table::want(rank_id rank, const std::vector<wait_target>& resolved, bool yielded) {
+  TROUPE_ASSERT(!wanting_.contains(rank) && !holding_.contains(rank), rank.value);
+  seen_.insert(rank);
+  sleeping_.erase(rank);
+  for (const auto& target : resolved) forget_wait(target);
+  forget_waits_of(rank);
+  const auto ticket = ++tickets_;
+  wanting_.emplace(rank, place{ticket, yielded});
+  queue_.emplace(ticket, rank);
+  if (yielded) return;
+  if (auto groups = groups_of_.find(rank); groups != groups_of_.end())
+    for (auto communicator : groups->second) groups_.at(communicator).queued.emplace(ticket, rank);
+}
+
+void slot_table::give_up(rank_id rank, release_reason why,
+                         const std::vector<wait_target>& waits_on) {
+  seen_.insert(rank);
+  if (auto held = holding_.extract(rank); !held.empty()) free_.insert(held.mapped());
+  if (why == release_reason::sleeping || why == release_reason::asleep)
+    sleeping_.insert(rank);
+  else
+    sleeping_.erase(rank);
+  forget_waits_of(rank);
+  for (const auto& target : waits_on) {
+    auto [at, fresh] = waits_.try_emplace(target);
+    if (fresh)
+      at->second.age = ++tickets_;
+    else
+      by_need_.erase(key_of(target, at->second));
+    at->second.blocked.insert(rank);
+    by_need_.emplace(key_of(target, at->second), target);
+    waits_of_[rank].push_back(target);
+  }
+}
+
+void slot_table::dequeue(rank_id rank) {
+  auto found = wanting_.extract(rank);
+  if (found.empty()) return;
+  const auto ticket = found.mapped().ticket;
+  queue_.erase(ticket);
+  if (auto groups = groups_of_.find(rank); groups != groups_of_.end())
+    for (auto communicator : groups->second) groups_.at(communicator).queued.erase({ticket, rank});
+}
+
+void slot_table::leave(rank_id rank) {
+  if (auto held = holding_.extract(rank); !held.empty()) free_.insert(held.mapped());
+  dequeue(rank);
+  forget_waits_of(rank);
+  seen_.erase(rank);
+  sleeping_.erase(rank);
+}
+
+std::optional<rank_id> slot_table::most_wanted() const {
+  // A collective that lacks nobody is resolving; one whose missing members do not queue leads on to
+  // the next.
+  constexpr int collectives_looked_at_max = 64;
+  int looked_at = 0;
+  for (auto at = by_need_.lower_bound({1, 0}); at != by_need_.end(); ++at) {
+    if (++looked_at > collectives_looked_at_max) break;
+    auto group = groups_.find(at->second.communicator);
+    if (group != groups_.end() && !group->second.queued.empty())
+      return group->second.queued.begin()->second;
+  }
+  return std::nullopt;
+}
+
+std::optional<slot_table::grant> slot_table::next() {
+  if (free_.empty() || queue_.empty()) return std::nullopt;
+  const auto rank = most_wanted().value_or(queue_.begin()->second);
+  dequeue(rank);
+  const auto slot = *free_.begin();
+  free_.erase(free_.begin());
+  holding_.emplace(rank, slot);
+  ++switches_;
+  return grant{rank, slot};
+}
+
+std::optional<slot_id> slot_table::held_by(rank_id rank) const {
+  auto found = holding_.find(rank);
+  if (found == holding_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::vector<rank_id> slot_table::holders() const {
+  std::vector<rank_id> all;
+  for (const auto& [rank, slot] : holding_) all.push_back(rank);
+  return all;
+}
+
+bool slot_table::all_blocked() const {
+  return holding_.empty() && queue_.empty() && sleeping_.empty() && !seen_.empty();
+}
+
+}  // namespace troupe

@@ -1,0 +1,98 @@
+// slot_table: which rank holds a slot, who waits for one, and whose turn is next.
+//
+// Order: first ranks that a collective still lacks for which others wait, those whose collective
+// lacks fewest members first; then the oldest. A rank that only polled (yielded) has no such claim,
+// or it would keep the others out. Fed by the ranks alone (want, give_up): it needs to ask nobody.
+// Everything is indexed; nothing scans the world.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "messages/ids.hpp"
+#include "messages/release_reason.hpp"
+
+namespace troupe {
+
+/// A collective that somebody waits for.
+struct wait_target {
+  communicator_id communicator;
+  sequence_number sequence;
+  friend auto operator<=>(const wait_target&, const wait_target&) = default;
+  template <class F>
+  friend auto inspect(F& f, wait_target& x) {
+    return f(x.communicator, x.sequence);
+  }
+};
+
+class slot_table {
+ public:
+  explicit slot_table(std::uint32_t slots);
+
+  void know_group(communicator_id communicator, std::vector<rank_id> members);
+
+  /// The rank wants a slot (it has none and does not want one yet). `resolved`: what it waited for
+  /// and is over.
+  void want(rank_id rank, const std::vector<wait_target>& resolved, bool yielded);
+  /// The rank gives up its slot (or would, if it was not taken from it): it waits for any of
+  /// `waits_on`.
+  void give_up(rank_id rank, release_reason why, const std::vector<wait_target>& waits_on);
+  /// The rank is over: it holds, wants and awaits nothing.
+  void leave(rank_id rank);
+
+  /// Grants a free slot to the rank whose turn it is; none when no slot is free or nobody wants
+  /// one.
+  struct grant {
+    rank_id rank;
+    slot_id slot;
+  };
+  std::optional<grant> next();
+
+  std::optional<slot_id> held_by(rank_id rank) const;
+  std::vector<rank_id> holders() const;
+  bool wanted() const { return !queue_.empty(); }
+  /// Nobody holds a slot and nobody wants one, but some rank that was seen has not left; sleepers
+  /// are expected back.
+  bool all_blocked() const;
+  std::uint32_t seen() const { return static_cast<std::uint32_t>(seen_.size()); }
+  std::uint64_t switches() const { return switches_; }
+
+ private:
+  struct group {
+    std::vector<rank_id> members;
+    std::set<std::pair<std::uint64_t, rank_id>> queued;  // by ticket
+  };
+  struct wait {
+    std::set<rank_id> blocked;
+    std::uint64_t age{};
+  };
+  struct place {
+    std::uint64_t ticket{};
+    bool yielded{};
+  };
+  using wait_key = std::pair<std::uint64_t, std::uint64_t>;  // members missing, age
+
+  wait_key key_of(const wait_target& target, const wait& what) const;
+  void forget_wait(const wait_target& target);
+  void forget_waits_of(rank_id rank);
+  std::optional<rank_id> most_wanted() const;
+  void dequeue(rank_id rank);
+
+  std::set<slot_id> free_;
+  std::map<rank_id, slot_id> holding_;
+  std::map<rank_id, place> wanting_;
+  std::map<std::uint64_t, rank_id> queue_;  // by ticket
+  std::unordered_map<communicator_id, group> groups_;
+  std::unordered_map<rank_id, std::vector<communicator_id>> groups_of_;
+  std::map<wait_target, wait> waits_;
+  std::map<wait_key, wait_target> by_need_;
+  std::map<rank_id, std::vector<wait_target>> waits_of_;
+  std::set<rank_id> seen_, sleeping_;
+  std::uint64_t tickets_ = 0, switches_ = 0;
+};
+
+}  // namespace troupe

@@ -1,0 +1,165 @@
+#include "actors/wall_scheduler.hpp"
+
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <caf/actor.hpp>
+#include <caf/actor_control_block.hpp>
+#include <caf/execution_unit.hpp>
+#include <caf/group.hpp>
+#include <caf/make_actor.hpp>
+#include <caf/resumable.hpp>
+
+#include "actors/silent_printer.hpp"
+
+namespace troupe {
+
+using lock = std::lock_guard<std::recursive_mutex>;
+
+void wall_clock::set_ordinary_timeout(time_point t, caf::abstract_actor* self, caf::atom_value type,
+                                      std::uint64_t id) {
+  lock held{guard_};
+  base::set_ordinary_timeout(t, self, type, id);
+}
+void wall_clock::set_multi_timeout(time_point t, caf::abstract_actor* self, caf::atom_value type,
+                                   std::uint64_t id) {
+  lock held{guard_};
+  base::set_multi_timeout(t, self, type, id);
+}
+void wall_clock::set_request_timeout(time_point t, caf::abstract_actor* self, caf::message_id id) {
+  lock held{guard_};
+  base::set_request_timeout(t, self, id);
+}
+void wall_clock::cancel_ordinary_timeout(caf::abstract_actor* self, caf::atom_value type) {
+  lock held{guard_};
+  base::cancel_ordinary_timeout(self, type);
+}
+void wall_clock::cancel_request_timeout(caf::abstract_actor* self, caf::message_id id) {
+  lock held{guard_};
+  base::cancel_request_timeout(self, id);
+}
+void wall_clock::cancel_timeouts(caf::abstract_actor* self) {
+  lock held{guard_};
+  base::cancel_timeouts(self);
+}
+void wall_clock::schedule_message(time_point t, caf::strong_actor_ptr receiver,
+                                  caf::mailbox_element_ptr content) {
+  lock held{guard_};
+  base::schedule_message(t, std::move(receiver), std::move(content));
+}
+void wall_clock::schedule_message(time_point t, caf::group target, caf::strong_actor_ptr sender,
+                                  caf::message content) {
+  lock held{guard_};
+  base::schedule_message(t, std::move(target), std::move(sender), std::move(content));
+}
+void wall_clock::cancel_all() {
+  lock held{guard_};
+  base::cancel_all();
+}
+std::optional<wall_clock::time_point> wall_clock::next_due_locked() const {
+  lock held{guard_};
+  return next_due();
+}
+std::size_t wall_clock::fire_due_locked() {
+  lock held{guard_};
+  return fire_due();
+}
+
+class wall_scheduler::unit final : public caf::execution_unit {
+ public:
+  explicit unit(wall_scheduler& parent) : execution_unit(&parent.system()), parent_(parent) {}
+  void exec_later(caf::resumable* job) override { parent_.jobs_.push_back(job); }
+
+ private:
+  wall_scheduler& parent_;
+};
+
+void wall_scheduler::take_arrived() {
+  if (!has_arrived_.load(std::memory_order_acquire)) return;
+  std::lock_guard held{guard_};
+  has_arrived_.store(false, std::memory_order_relaxed);
+  jobs_.insert(jobs_.end(), arrived_.begin(), arrived_.end());
+  arrived_.clear();
+}
+
+void wall_scheduler::run_batch(unit& here) {
+  constexpr int jobs_between_timers = 64;
+  constexpr std::size_t messages_a_job = 64;
+  for (int n = 0; n < jobs_between_timers && !jobs_.empty(); ++n) {
+    auto job = jobs_.front();
+    jobs_.pop_front();
+    switch (job->resume(&here, messages_a_job)) {
+      case caf::resumable::resume_later:
+        jobs_.push_back(job);
+        break;
+      case caf::resumable::shutdown_execution_unit:
+        break;
+      default:
+        caf::intrusive_ptr_release(job);
+    }
+  }
+}
+
+void wall_scheduler::sleep_until_something() {
+  auto due = clock_.next_due_locked();
+  const nanos spin{spin_ns_.load(std::memory_order_relaxed)};
+  if (due) {
+    auto now = clock_.now();
+    if (*due <= now) return;
+    if (*due - now <= spin) {
+      while (clock_.now() < *due && !has_arrived_.load(std::memory_order_relaxed))
+        __builtin_ia32_pause();
+      return;
+    }
+  }
+  std::unique_lock held{guard_};
+  auto woken = [&] { return has_arrived_.load(std::memory_order_relaxed) || stopping_.load(); };
+  if (due)
+    wake_.wait_until(held, *due - spin, woken);
+  else
+    wake_.wait(held, woken);
+}
+
+void wall_scheduler::run() {
+  pthread_setname_np(pthread_self(), "troupe-actors");
+  prctl(PR_SET_TIMERSLACK, 1ul);  // the default of 50 µs would be the lateness of every timer
+  thread_id_ = std::this_thread::get_id();
+  unit here{*this};
+  while (!stopping_) {
+    take_arrived();
+    clock_.fire_due_locked();
+    run_batch(here);
+    if (jobs_.empty() && !has_arrived_.load(std::memory_order_acquire)) sleep_until_something();
+  }
+}
+
+void wall_scheduler::start() {
+  unit here{*this};
+  caf::actor_config config{&here};
+  utility_actors_[printer_id] = caf::make_actor<silent_printer, caf::actor>(
+      system().next_actor_id(), system().node(), &system(), config);
+  thread_ = std::thread([this] { run(); });
+}
+
+void wall_scheduler::stop() {
+  {
+    std::lock_guard held{guard_};
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+void wall_scheduler::enqueue(caf::resumable* job) {
+  if (thread_id_.load(std::memory_order_relaxed) == std::this_thread::get_id()) {
+    jobs_.push_back(job);
+    return;
+  }
+  {
+    std::lock_guard held{guard_};
+    arrived_.push_back(job);
+    has_arrived_.store(true, std::memory_order_release);
+  }
+  wake_.notify_one();
+}
+
+}  // namespace troupe

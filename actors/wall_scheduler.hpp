@@ -1,0 +1,85 @@
+// wall_scheduler: CAF's scheduler and clock against the wall clock: run queue and timers in one
+// thread.
+//
+// Any thread may enqueue (through CAF's sends); actors run in the scheduler's thread only. Before a
+// timer's deadline the thread spins for `spin` instead of sleeping (0: never).
+#pragma once
+
+#include <caf/actor_system.hpp>
+#include <caf/detail/type_list.hpp>
+#include <caf/scheduler/abstract_coordinator.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "actors/driven_clock.hpp"
+#include "messages/units.hpp"
+
+namespace troupe {
+
+/// CAF's timer queue behind a lock: timers may be set from any thread.
+class wall_clock final : public driven_clock {
+ public:
+  using base = caf::detail::simple_actor_clock;
+  void set_ordinary_timeout(time_point t, caf::abstract_actor* self, caf::atom_value type,
+                            std::uint64_t id) override;
+  void set_multi_timeout(time_point t, caf::abstract_actor* self, caf::atom_value type,
+                         std::uint64_t id) override;
+  void set_request_timeout(time_point t, caf::abstract_actor* self, caf::message_id id) override;
+  void cancel_ordinary_timeout(caf::abstract_actor* self, caf::atom_value type) override;
+  void cancel_request_timeout(caf::abstract_actor* self, caf::message_id id) override;
+  void cancel_timeouts(caf::abstract_actor* self) override;
+  void schedule_message(time_point t, caf::strong_actor_ptr receiver,
+                        caf::mailbox_element_ptr content) override;
+  void schedule_message(time_point t, caf::group target, caf::strong_actor_ptr sender,
+                        caf::message content) override;
+  void cancel_all() override;
+
+  std::optional<time_point> next_due_locked() const;
+  std::size_t fire_due_locked();
+
+ private:
+  mutable std::recursive_mutex guard_;  // recursive: firing a timer may set the next one
+};
+
+class wall_scheduler final : public caf::scheduler::abstract_coordinator {
+ public:
+  explicit wall_scheduler(caf::actor_system& system) : abstract_coordinator(system) {}
+  static caf::actor_system::module* make(caf::actor_system& system, caf::detail::type_list<>) {
+    return new wall_scheduler(system);
+  }
+
+  /// How long before a deadline the thread stops sleeping. Any time.
+  void spin_before_deadlines(nanos spin) { spin_ns_ = spin.count(); }
+
+  bool detaches_utility_actors() const override { return false; }
+  caf::actor_clock& clock() noexcept override { return clock_; }
+
+ protected:
+  void start() override;
+  void stop() override;
+  void enqueue(caf::resumable* job) override;
+
+ private:
+  class unit;
+  void run();
+  void take_arrived();
+  void run_batch(unit& here);
+  void sleep_until_something();
+
+  std::deque<caf::resumable*> jobs_;  // the scheduler's thread only
+  std::mutex guard_;
+  std::condition_variable wake_;
+  std::deque<caf::resumable*> arrived_;  // guarded
+  std::atomic<bool> has_arrived_ = false;
+  std::atomic<bool> stopping_ = false;
+  std::atomic<std::int64_t> spin_ns_ = 0;
+  wall_clock clock_;
+  std::thread thread_;
+  std::atomic<std::thread::id> thread_id_;
+};
+
+}  // namespace troupe

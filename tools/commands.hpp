@@ -1,0 +1,11 @@
+// commands: the verbs of `troupe`, one file each. argv[0] is the verb; the exit status is DESIGN's.
+#pragma once
+
+namespace troupe {
+
+int run_command(int argc, char** argv);
+int inspect_command(int argc, char** argv);
+int convert_command(int argc, char** argv);
+int doctor_command(int argc, char** argv);
+
+}  // namespace troupe

@@ -1,0 +1,148 @@
+// run_command: `troupe run`: every rank real, a few at a time; the losses are right and a trace is
+// left behind.
+//
+// Not here: the run itself (run_session.cpp, actors/coordinator.cpp); the processes
+// (interpose/launch).
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "tools/commands.hpp"
+#include "tools/json_output.hpp"
+#include "tools/run_report.hpp"
+#include "tools/run_session.hpp"
+
+namespace troupe {
+namespace {
+
+constexpr std::uint32_t world_max = 1u << 16;
+
+std::string fresh_trace_name() {
+  char stamp[32];
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  std::strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &local);
+  return fmt::format("troupe-{}-{}.prism", stamp, ::getpid());
+}
+
+std::uint64_t default_memory() {
+  const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
+  return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE)) / 4;
+}
+
+std::uint64_t runner_cpu_ns() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  auto ns = [](const timeval& t) {
+    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000
+           + static_cast<std::uint64_t>(t.tv_usec) * 1000;
+  };
+  return ns(used.ru_utime) + ns(used.ru_stime);
+}
+
+int complain(errc code, const std::string& text) {
+  std::fprintf(stderr, "troupe run: %s\n", text.c_str());
+  return exit_status(code);
+}
+
+int fail_early(const error& why, const std::string& json) {
+  nlohmann::ordered_json all{
+      {"outcome", to_string(why.code)},
+      {"findings",
+       nlohmann::ordered_json::array({{{"kind", to_string(why.code)}, {"text", to_string(why)}}})}};
+  if (auto written = write_json(json, all); !written)
+    complain(written.error().code, written.error().context);
+  return complain(why.code, to_string(why));
+}
+
+}  // namespace
+
+int run_command(int argc, char** argv) {
+  CLI::App app{
+      "Runs PROGRAM as a job of N ranks, every rank real, K of them at a time, on this machine.",
+      "troupe run"};
+  app.usage("usage: troupe run [OPTIONS] -- PROGRAM ARGS...");
+  app.footer(
+      "Ranks get RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, as from "
+      "torchrun.\n"
+      "Exit status: 0 done, 1 the program failed, 2 usage, 3 bad input, 4 mismatch, deadlock or a "
+      "lost rank,\n"
+      "6 out of resources, 70 a bug of troupe, 130 interrupted.\n\n"
+      "Example: troupe run --world 16 --slots 2 -- python3 train.py --epochs 3");
+  run_options options;
+  const auto cores = std::max(1u, std::thread::hardware_concurrency());
+  std::string json;
+  bool quiet = false, no_trace = false;
+  app.add_option("--world", options.world, "ranks of the job")
+      ->check(CLI::Range(1u, world_max))
+      ->capture_default_str();
+  auto* slots = app.add_option("--slots", options.slots,
+                               "ranks that run at the same time (default: the cores, here "
+                                   + std::to_string(cores) + ")")
+                    ->check(CLI::Range(1u, world_max));
+  auto* trace = app.add_option(
+      "--trace", options.trace,
+      "where the trace goes (default: troupe-DATE-TIME-PID.prism); its journal lies beside it");
+  app.add_flag("--no-trace", no_trace, "leave no trace")->excludes(trace);
+  app.add_option("--json", json,
+                 "write the report as JSON to FILE (-: standard output; the program's own then "
+                 "goes to standard error)")
+      ->type_name("FILE");
+  options.memory_bytes = default_memory();
+  options.spill_bytes = 64 * GiB;
+  app.add_option("--pool-memory", options.memory_bytes,
+                 "memory for payloads (default: a quarter of this machine's)")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_option("--pool-spill", options.spill_bytes,
+                 "disk for payloads beyond that (default: 64 GiB)")
+      ->transform(CLI::AsSizeValue(false));
+  const char* temporary = std::getenv("TMPDIR");
+  options.spill_folder = temporary && *temporary ? temporary : "/tmp";
+  app.add_option("--pool-folder", options.spill_folder,
+                 "where the spill file lies (default: $TMPDIR or /tmp)");
+  app.add_flag("-q,--quiet", quiet, "no progress line, no closing lines");
+  app.add_option("command", options.command, "PROGRAM ARGS...")->required();
+  app.positionals_at_end();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& wrong) {
+    if (wrong.get_exit_code() == 0) return app.exit(wrong);
+    return complain(errc::usage, std::string{wrong.what()} + " (troupe run --help)");
+  }
+  if (!slots->count()) options.slots = std::min(cores, options.world);
+  if (options.slots > options.world)
+    return fail_early({errc::usage, fmt::format("--slots {} is more than the --world of {} ranks: "
+                                                "a slot more than a rank can never be used",
+                                                options.slots, options.world)},
+                      json);
+  if (options.trace.empty() && !no_trace) options.trace = fresh_trace_name();
+  options.output_to_stderr = json == "-";
+  options.progress = !quiet;
+
+  run_tables tables;
+  auto report = run_here(options, tables);
+  if (!report) return fail_early(report.error(), json);
+  const run_account account{*report,       tables,        options.world,
+                            options.slots, options.trace, runner_cpu_ns()};
+  if (!quiet || report->outcome != errc::none) {
+    auto lines = summary(account);
+    for (std::size_t begin = 0; begin <= lines.size();) {
+      const auto end = std::min(lines.find('\n', begin), lines.size());
+      std::fprintf(stderr, "troupe: %s\n", lines.substr(begin, end - begin).c_str());
+      begin = end + 1;
+    }
+  }
+  if (auto written = write_json(json, to_json(account)); !written)
+    return complain(written.error().code, written.error().context);
+  return exit_status(report->outcome);
+}
+
+}  // namespace troupe

@@ -1,0 +1,83 @@
+#include "tools/run_report.hpp"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <nlohmann/json.hpp>
+
+namespace troupe {
+namespace {
+
+std::uint64_t percentile(const std::vector<std::uint64_t>& sorted, std::uint64_t hundredth) {
+  if (sorted.empty()) return 0;
+  return sorted[std::min(sorted.size() - 1, sorted.size() * hundredth / 100)];
+}
+
+std::vector<std::uint32_t> numbers(const std::vector<rank_id>& ranks) {
+  std::vector<std::uint32_t> all;
+  for (auto rank : ranks) all.push_back(rank.value);
+  return all;
+}
+
+/// As a shell says it: the exit status, or minus the signal.
+int exit_of(std::int32_t wait_status) {
+  if (WIFEXITED(wait_status)) return WEXITSTATUS(wait_status);
+  return WIFSIGNALED(wait_status) ? -WTERMSIG(wait_status) : -1;
+}
+
+}  // namespace
+
+nlohmann::ordered_json to_json(const run_account& run) {
+  nlohmann::ordered_json all;
+  all["outcome"] = to_string(run.report.outcome);
+  all["findings"] = nlohmann::ordered_json::array();
+  for (const auto& found : run.report.findings)
+    all["findings"].push_back({{"kind", to_string(found.kind)},
+                               {"ranks", numbers(found.ranks)},
+                               {"communicator", fmt::format("{:016x}", found.communicator.value)},
+                               {"sequence", found.sequence.value},
+                               {"operations", found.operations},
+                               {"call_sites", found.call_sites},
+                               {"cycle", numbers(found.cycle)},
+                               {"text", found.text}});
+  all["world"] = run.world;
+  all["slots"] = run.slots;
+  all["wall_ns"] = run.report.wall_ns;
+  all["switches"] = run.report.switches;
+  all["switches_least"] = run.tables.switches_least.load();
+  all["switch_ns"] = {{"p50", percentile(run.report.switch_ns, 50)},
+                      {"p99", percentile(run.report.switch_ns, 99)}};
+  all["operations"] = nlohmann::ordered_json::object();
+  for (const auto& [op, count] : run.tables.operations())
+    all["operations"][to_string(op)] = {{"count", count.count}, {"bytes", count.size_bytes}};
+  all["ranks"] = nlohmann::ordered_json::array();
+  for (const auto& rank : run.report.ranks)
+    all["ranks"].push_back({{"rank", rank.rank.value},
+                            {"exit", exit_of(rank.wait_status)},
+                            {"cpu_ns", rank.cpu_ns},
+                            {"blocked_ns", rank.blocked_ns},
+                            {"switches", rank.switches},
+                            {"peak_bytes", rank.peak_bytes}});
+  all["runner_cpu_ns"] = run.runner_cpu_ns;
+  all["trace"] = run.trace;
+  all["trace_bytes"] = run.report.trace_bytes;
+  return all;
+}
+
+std::string summary(const run_account& run) {
+  std::string text;
+  if (run.report.outcome != errc::none) {
+    const auto& findings = run.report.findings;
+    text = findings.empty() ? sentence(run.report.outcome) : findings.front().text;
+    text = fmt::format("{}: {}\n", to_string(run.report.outcome), text);
+  }
+  text += fmt::format("{}{} ranks on {} slots, {:.2f} s, {} collectives, {} switches",
+                      run.report.outcome == errc::none ? "done: " : "", run.world, run.slots,
+                      static_cast<double>(run.report.wall_ns) / 1e9, run.tables.collectives.load(),
+                      run.report.switches);
+  if (!run.trace.empty())
+    text += fmt::format("\ntrace: {} ({} bytes)", run.trace, run.report.trace_bytes);
+  return text;
+}
+
+}  // namespace troupe

@@ -1,0 +1,140 @@
+#include "tools/run_session.hpp"
+
+#include <unistd.h>
+#include <caf/actor_system.hpp>
+#include <caf/event_based_actor.hpp>
+#include <caf/send.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <thread>
+
+#include "actors/errors.hpp"
+#include "actors/interfaces.hpp"
+#include "actors/payload_pools.hpp"
+#include "actors/proc_activity.hpp"
+#include "actors/rank_listener.hpp"
+#include "actors/run_records.hpp"
+#include "actors/system.hpp"
+#include "gpu/backend.hpp"
+#include "gpu/worker_pool.hpp"
+#include "interpose/launch/launcher.hpp"
+#include "tools/launch_link.hpp"
+#include "tools/library_folder.hpp"
+#include "tools/output_relay.hpp"
+#include "tools/progress_line.hpp"
+
+namespace troupe {
+namespace {
+
+nanos now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const auto& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+result<std::unique_ptr<run_records>> open_records(const run_options& options, nanos start,
+                                                  run_tables& tables) {
+  run_records::options how;
+  how.trace = options.trace;
+  how.journal = options.trace + ".journal";
+  how.plan = {options.command.front(), {options.command.begin() + 1, options.command.end()},
+              options.world,           options.slots,
+              options.trace,           ::getpid(),
+              TROUPE_VERSION};
+  how.metadata = {{"program", joined(options.command)},
+                  {"slots", std::to_string(options.slots)},
+                  {"troupe", TROUPE_VERSION}};
+  how.now = [start] { return now() - start; };
+  return run_records::open(std::move(how), tables);
+}
+
+std::vector<output_relay::source> sources_of(const launcher& ranks, const run_options& options) {
+  std::vector<output_relay::source> all;
+  for (std::uint32_t rank = 0; rank < ranks.outputs.size(); ++rank) {
+    const auto& pipes = ranks.outputs[rank];
+    all.push_back(
+        {rank, pipes.standard_output, options.output_to_stderr ? STDERR_FILENO : STDOUT_FILENO});
+    all.push_back({rank, pipes.standard_error, STDERR_FILENO});
+  }
+  return all;
+}
+
+/// Asks the coordinator for the run and waits for its report.
+result<job_report> await_report(caf::actor_system& system, const coordinator_actor& coordinator) {
+  std::promise<result<job_report>> promised;
+  auto report = promised.get_future();
+  system.spawn([&promised, coordinator](caf::event_based_actor* self) {
+    self->request(coordinator, caf::infinite, run_job{})
+        .then([&promised](const job_report& report) { promised.set_value(report); },
+              [&promised](const caf::error& why) { promised.set_value(from_caf(why)); });
+  });
+  return report.get();
+}
+
+}  // namespace
+
+result<job_report> run_here(const run_options& options, run_tables& tables) {
+  const auto start = now();
+  TROUPE_TRY(libraries, library_folder());
+  TROUPE_TRY(listener, rank_listener::open(options.world));
+
+  std::unique_ptr<run_records> records;
+  if (!options.trace.empty()) {
+    TROUPE_TRY(opened, open_records(options, start, tables));
+    records = std::move(opened);
+  }
+
+  launch_plan plan;
+  plan.command = options.command;
+  plan.world = options.world;
+  plan.environment = {{"TROUPE_SOCKET", listener->name()}};
+  plan.library_folder = libraries;
+  TROUPE_TRY(ranks, launcher::start(plan));  // forks: before any thread
+  launch_link link{ranks.control()};
+  TROUPE_TRY(pools, payload_pools::open({options.world, options.memory_bytes, options.spill_bytes,
+                                         options.spill_folder}));
+
+  auto memory = make_host_backend();
+  auto activity = make_proc_activity();
+  auto workers = make_worker_pool(std::clamp(std::thread::hardware_concurrency(), 1u, 4u));
+  progress_line progress{tables, options.world, options.progress};
+  output_relay relay{sources_of(ranks, options), options.world > 1, [&] { progress.clear(); }};
+
+  run_surroundings run;
+  run.world = options.world;
+  run.slots = options.slots;
+  run.start = start;
+  run.memory = memory.get();
+  run.workers = workers.get();
+  run.pools = pools.get();
+  run.tables = &tables;
+  run.records = records.get();
+  run.processes = &link;
+  run.activity = activity.get();
+
+  wall_time_config config;
+  caf::actor_system system{config};
+  coordinator_actor coordinator;
+  run.introduce_port = [&, known = 0u](rank_id rank, rank_port_actor port) mutable {
+    listener->introduce(rank, std::move(port));
+    if (++known < options.world) return;
+    listener->start();  // only now can a rank, or the end of one, be answered
+    link.start(coordinator);
+  };
+  coordinator = spawn_coordinator(system, run);
+  auto report = await_report(system, coordinator);
+  link.end();
+  link.stop();
+  listener->stop();
+  caf::anon_send_exit(coordinator, caf::exit_reason::user_shutdown);
+  coordinator = nullptr;
+  system.await_all_actors_done();
+  workers = nullptr;  // its jobs hold handles: they end before the system does
+  return report;
+}
+
+}  // namespace troupe

@@ -1,0 +1,30 @@
+// run_session: one run in this process, from the launcher to the report: the embedded default,
+// without a daemon.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "actors/requests.hpp"
+#include "actors/run_tables.hpp"
+#include "messages/error.hpp"
+
+namespace troupe {
+
+struct run_options {
+  std::vector<std::string> command;
+  std::uint32_t world = 1, slots = 1;
+  std::string trace;                            ///< path; empty: none (and no journal)
+  std::uint64_t memory_bytes{}, spill_bytes{};  ///< payload pools
+  std::string spill_folder;
+  bool output_to_stderr = false;  ///< the program's own output (--json -)
+  bool progress = true;
+};
+
+/// Runs it to its end. An error: it could not begin (nothing is left behind); everything later is
+/// the report's outcome.
+result<job_report> run_here(const run_options& options, run_tables& tables);
+
+}  // namespace troupe

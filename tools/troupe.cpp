@@ -1,0 +1,46 @@
+// troupe: finds the verb and runs it. Each verb is a file of its own, with its own help text.
+#include <cstdio>
+#include <cstring>
+
+#include "messages/error.hpp"
+#include "tools/commands.hpp"
+
+namespace {
+
+struct verb {
+  const char* name;
+  int (*run)(int argc, char** argv);
+  const char* what;
+};
+
+constexpr verb verbs[] = {
+    {"run", troupe::run_command,
+     "run a program with every rank real, a few at a time; leaves a trace"},
+    {"inspect", troupe::inspect_command, "what is in a trace: operations, traffic, digests"},
+    {"convert", troupe::convert_command, "a trace as a timeline (Kineto-shaped JSON, Perfetto)"},
+    {"doctor", troupe::doctor_command,
+     "what works on this machine, and what to install for the rest"},
+};
+
+void print_verbs(std::FILE* to) {
+  std::fputs("usage: troupe VERB [OPTIONS]\n\n", to);
+  for (const auto& each : verbs) std::fprintf(to, "  %-9s %s\n", each.name, each.what);
+  std::fputs("\n`troupe VERB --help` says more.\n", to);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const char* name = argc > 1 ? argv[1] : "";
+  for (const auto& each : verbs)
+    if (std::strcmp(name, each.name) == 0) return each.run(argc - 1, argv + 1);
+  const bool asked =
+      !std::strcmp(name, "--help") || !std::strcmp(name, "-h") || !std::strcmp(name, "help");
+  if (!std::strcmp(name, "--version")) {
+    std::printf("troupe %s\n", TROUPE_VERSION);
+    return 0;
+  }
+  if (!asked && *name) std::fprintf(stderr, "troupe: there is no verb %s\n", name);
+  print_verbs(asked ? stdout : stderr);
+  return asked ? 0 : troupe::exit_status(troupe::errc::usage);
+}
