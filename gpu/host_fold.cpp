@@ -11,7 +11,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "gpu/half.hpp"
+#include "gpu/half_rows.hpp"
 #include "messages/assert.hpp"
 
 namespace troupe {
@@ -19,6 +19,7 @@ namespace troupe {
 namespace {
 
 constexpr std::size_t stripe_bytes = 8192;
+constexpr std::size_t row_floats = stripe_bytes / sizeof(float);
 
 using sources = std::span<const std::span<const std::byte>>;
 
@@ -39,8 +40,7 @@ struct complex_of {
   T real, imaginary;
 };
 
-// Operations. Integers are unsigned here where they wrap; `1u *` keeps small ones from becoming
-// int.
+// Operations. Integers that wrap are unsigned here; `1u *` keeps small ones from becoming int.
 
 struct add {
   template <class T>
@@ -108,79 +108,68 @@ struct logical {
   }
 };
 
-/// How an element is read into what it is accumulated in: as itself.
 template <class T>
-struct as_itself {
-  using element = T;
-  using accumulator = T;
-  static T widen(T x) { return x; }
-};
+T widened(T x) {
+  return x;
+}
+float widened(bf16 x) { return to_float(x); }
 
-struct f16_as_float {
-  using element = f16;
-  using accumulator = float;
-  static float widen(f16 x) { return to_float(x); }
-  static f16 narrow(float x) { return to_f16(x); }
-};
+// Sums are of type Sum, sources' elements of type T.
 
-struct bf16_as_float {
-  using element = bf16;
-  using accumulator = float;
-  static float widen(bf16 x) { return to_float(x); }
-  static bf16 narrow(float x) { return to_bf16(x); }
-};
-
-template <class Kind, class Op>
+template <class Sum, class T, class Op>
 void fold_one(std::byte* __restrict into, const std::byte* __restrict a, std::size_t count) {
-  using accumulator = typename Kind::accumulator;
-  using element = typename Kind::element;
   for (std::size_t i = 0; i < count; ++i)
-    store(into, i, Op{}(load<accumulator>(into, i), Kind::widen(load<element>(a, i))));
+    store(into, i, Op{}(load<Sum>(into, i), widened(load<T>(a, i))));
 }
 
-template <class Kind, class Op>
+template <class Sum, class T, class Op>
 void fold_four(std::byte* __restrict into, const std::byte* __restrict a,
                const std::byte* __restrict b, const std::byte* __restrict c,
                const std::byte* __restrict d, std::size_t count) {
-  using accumulator = typename Kind::accumulator;
-  using element = typename Kind::element;
   for (std::size_t i = 0; i < count; ++i) {
-    auto x = Op{}(load<accumulator>(into, i), Kind::widen(load<element>(a, i)));
-    x = Op{}(x, Kind::widen(load<element>(b, i)));
-    x = Op{}(x, Kind::widen(load<element>(c, i)));
-    store(into, i, Op{}(x, Kind::widen(load<element>(d, i))));
+    Sum x = Op{}(load<Sum>(into, i), widened(load<T>(a, i)));
+    x = Op{}(x, widened(load<T>(b, i)));
+    x = Op{}(x, widened(load<T>(c, i)));
+    store(into, i, Op{}(x, widened(load<T>(d, i))));
   }
 }
 
-/// All sources' elements from byte `begin` on into the accumulators.
-template <class Kind, class Op>
+/// All sources' elements, from their byte `begin` on, into a stripe of sums.
+template <class Sum, class T, class Op>
 void fold_stripe(std::byte* into, sources from, std::size_t begin, std::size_t count) {
   std::size_t k = 0;
   for (; k + 4 <= from.size(); k += 4)
-    fold_four<Kind, Op>(into, from[k].data() + begin, from[k + 1].data() + begin,
-                        from[k + 2].data() + begin, from[k + 3].data() + begin, count);
-  for (; k < from.size(); ++k) fold_one<Kind, Op>(into, from[k].data() + begin, count);
+    fold_four<Sum, T, Op>(into, from[k].data() + begin, from[k + 1].data() + begin,
+                          from[k + 2].data() + begin, from[k + 3].data() + begin, count);
+  for (; k < from.size(); ++k) fold_one<Sum, T, Op>(into, from[k].data() + begin, count);
 }
 
 template <class T, class Op>
 void fold_as(std::span<std::byte> into, sources from) {
   for (std::size_t begin = 0; begin < into.size(); begin += stripe_bytes) {
-    std::size_t size = std::min(stripe_bytes, into.size() - begin);
-    fold_stripe<as_itself<T>, Op>(into.data() + begin, from, begin, size / sizeof(T));
+    std::size_t count = std::min(stripe_bytes, into.size() - begin) / sizeof(T);
+    fold_stripe<T, T, Op>(into.data() + begin, from, begin, count);
   }
 }
 
-template <class Kind, class Op>
+/// Halves are summed in a row of floats. bf16 become floats on the way; f16 in a row of their own
+/// first, for which processors have instructions.
+template <class Half, class Op>
 void fold_half(std::span<std::byte> into, sources from) {
-  using half = typename Kind::element;
-  constexpr std::size_t count_max = stripe_bytes / sizeof(float);
-  alignas(64) std::byte sums[stripe_bytes];
-  for (std::size_t begin = 0; begin < into.size(); begin += count_max * sizeof(half)) {
-    auto* stripe = into.data() + begin;
-    std::size_t count = std::min(count_max, (into.size() - begin) / sizeof(half));
-    for (std::size_t i = 0; i < count; ++i) store(sums, i, Kind::widen(load<half>(stripe, i)));
-    fold_stripe<Kind, Op>(sums, from, begin, count);
-    for (std::size_t i = 0; i < count; ++i) store(stripe, i, Kind::narrow(load<float>(sums, i)));
+  float sums[row_floats], others[row_floats];
+  auto* to = reinterpret_cast<std::byte*>(sums);
+  for (std::size_t begin = 0; begin < into.size(); begin += row_floats * sizeof(Half)) {
+    std::size_t count = std::min(row_floats, (into.size() - begin) / sizeof(Half));
+    widen<Half>(into.data() + begin, sums, count);
+    if constexpr (std::is_same_v<Half, bf16>) {
+      fold_stripe<float, bf16, Op>(to, from, begin, count);
+    } else {
+      for (auto one : from) {
+        widen<Half>(one.data() + begin, others, count);
+        fold_one<float, float, Op>(to, reinterpret_cast<const std::byte*>(others), count);
+      }
+    }
+    narrow<Half>(sums, into.data() + begin, count);
   }
 }
 
@@ -203,17 +192,17 @@ void fold_float(reduction reduce, std::span<std::byte> into, sources from) {
   }
 }
 
-template <class Kind>
+template <class Half>
 void fold_half(reduction reduce, std::span<std::byte> into, sources from) {
   switch (reduce) {
     case reduction::prod:
-      return fold_half<Kind, multiply>(into, from);
+      return fold_half<Half, multiply>(into, from);
     case reduction::min:
-      return fold_half<Kind, minimum>(into, from);
+      return fold_half<Half, minimum>(into, from);
     case reduction::max:
-      return fold_half<Kind, maximum>(into, from);
+      return fold_half<Half, maximum>(into, from);
     default:
-      return fold_half<Kind, add>(into, from);
+      return fold_half<Half, add>(into, from);
   }
 }
 
@@ -263,12 +252,14 @@ void divide_floats(std::span<std::byte> into, std::uint32_t members) {
     store(into.data(), i, load<T>(into.data(), i) / static_cast<T>(members));
 }
 
-template <class Kind>
+template <class Half>
 void divide_halves(std::span<std::byte> into, std::uint32_t members) {
-  using half = typename Kind::element;
-  for (std::size_t i = 0; i < into.size() / sizeof(half); ++i) {
-    float whole = Kind::widen(load<half>(into.data(), i));
-    store(into.data(), i, Kind::narrow(whole / static_cast<float>(members)));
+  float row[row_floats];
+  for (std::size_t begin = 0; begin < into.size(); begin += row_floats * sizeof(Half)) {
+    std::size_t count = std::min(row_floats, (into.size() - begin) / sizeof(Half));
+    widen<Half>(into.data() + begin, row, count);
+    for (std::size_t i = 0; i < count; ++i) row[i] /= static_cast<float>(members);
+    narrow<Half>(row, into.data() + begin, count);
   }
 }
 
@@ -291,9 +282,9 @@ void host_fold(element_type type, reduction reduce, std::span<std::byte> into, s
     case element_type::f32:
       return fold_float<float>(reduce, into, from);
     case element_type::f16:
-      return fold_half<f16_as_float>(reduce, into, from);
+      return fold_half<f16>(reduce, into, from);
     case element_type::bf16:
-      return fold_half<bf16_as_float>(reduce, into, from);
+      return fold_half<bf16>(reduce, into, from);
     case element_type::i64:
       return fold_integer<std::int64_t>(reduce, into, from);
     case element_type::i32:
@@ -326,9 +317,9 @@ void host_finish(element_type type, reduction reduce, std::span<std::byte> into,
     case element_type::c64:
       return divide_floats<float>(into, members);
     case element_type::f16:
-      return divide_halves<f16_as_float>(into, members);
+      return divide_halves<f16>(into, members);
     case element_type::bf16:
-      return divide_halves<bf16_as_float>(into, members);
+      return divide_halves<bf16>(into, members);
     case element_type::i64:
       return divide_integers<std::int64_t>(into, members);
     case element_type::i32:

@@ -1,10 +1,11 @@
 // half_test: conversions against the compiler's own (f16, every value) and against the definition
 // of rounding (bf16).
-#include "gpu/half.hpp"
+#include "gpu/half_rows.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <random>
+#include <cstring>
+#include <vector>
 
 using namespace troupe;
 
@@ -102,4 +103,49 @@ TEST_CASE("bf16 rounds to the nearest, ties to even, NaN stays NaN") {
   CHECK(to_bf16(std::bit_cast<float>(0x7f800001u)).bits == 0x7fc0);
   CHECK(to_bf16(std::bit_cast<float>(0x7f7fffffu)).bits == 0x7f80);
   CHECK(to_float(bf16{0x3f80}) == 1.0f);
+}
+
+TEST_CASE("rows convert as their elements do, at any length and address") {
+  std::vector<std::uint16_t> all(0x10000);
+  for (std::uint32_t bits = 0; bits < all.size(); ++bits)
+    all[bits] = static_cast<std::uint16_t>(bits);
+  std::vector<std::byte> shifted(2 * all.size() + 1), back(2 * all.size() + 1);
+  std::memcpy(shifted.data() + 1, all.data(), 2 * all.size());
+  std::vector<float> floats(all.size());
+  std::uint32_t wrong = 0;
+
+  widen<f16>(shifted.data() + 1, floats.data(), all.size());
+  for (auto bits : all) {
+    float one = to_float(f16{bits});
+    wrong += std::isnan(one)
+                 ? !std::isnan(floats[bits])
+                 : floats[bits] != one || std::signbit(floats[bits]) != std::signbit(one);
+  }
+  CHECK(wrong == 0);
+  for (std::size_t count : {0, 1, 7, 8, 9, 1000}) {
+    std::fill(back.begin(), back.end(), std::byte{0});
+    narrow<f16>(floats.data(), back.data() + 1, count);
+    CHECK(std::memcmp(back.data() + 1, all.data(), 2 * count) == 0);
+    CHECK(back[1 + 2 * count] == std::byte{0});
+  }
+
+  // Floats between halves, over the whole range.
+  for (std::uint32_t i = 0; i < floats.size(); ++i)
+    floats[i] = std::bit_cast<float>(i * 65537u + 12345u);
+  narrow<f16>(floats.data(), back.data() + 1, floats.size());
+  for (std::uint32_t i = 0; i < floats.size(); ++i) {
+    std::uint16_t bits;
+    std::memcpy(&bits, back.data() + 1 + 2 * i, 2);
+    wrong += std::isnan(floats[i]) ? (bits & 0x7fff) <= 0x7c00 : bits != to_f16(floats[i]).bits;
+  }
+  CHECK(wrong == 0);
+
+  widen<bf16>(shifted.data() + 1, floats.data(), all.size());
+  narrow<bf16>(floats.data(), back.data() + 1, floats.size());
+  for (auto bits : all) {
+    std::uint16_t again;
+    std::memcpy(&again, back.data() + 1 + 2 * bits, 2);
+    wrong += std::isnan(to_float(bf16{bits})) ? again != (bits | 0x40) : again != bits;
+  }
+  CHECK(wrong == 0);
 }

@@ -1,0 +1,28 @@
+// half_rows: rows of f16 and bf16 to f32 and back, by half.hpp's rules, as fast as the processor
+// can.
+#pragma once
+
+#include <cstddef>
+
+#include "gpu/half.hpp"
+
+namespace troupe {
+
+/// `count` elements from `from` (at any address) as floats. The two do not overlap.
+template <class Half>
+void widen(const std::byte* from, float* to, std::size_t count);
+
+/// And back, each rounded to nearest even.
+template <class Half>
+void narrow(const float* from, std::byte* to, std::size_t count);
+
+template <>
+void widen<f16>(const std::byte* from, float* to, std::size_t count);
+template <>
+void widen<bf16>(const std::byte* from, float* to, std::size_t count);
+template <>
+void narrow<f16>(const float* from, std::byte* to, std::size_t count);
+template <>
+void narrow<bf16>(const float* from, std::byte* to, std::size_t count);
+
+}  // namespace troupe
