@@ -69,7 +69,6 @@ int run_command(int argc, char** argv) {
   CLI::App app{
       "Runs PROGRAM as a job of N ranks, every rank real, K of them at a time, on this machine.",
       "troupe run"};
-  app.usage("usage: troupe run [OPTIONS] -- PROGRAM ARGS...");
   app.footer(
       "Ranks get RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, as from "
       "torchrun.\n"

@@ -104,24 +104,23 @@ result<void> rank_client::finish(locked& hold, operation_id operation, moment un
     return !record || record->now == state::complete
            || record->finishing == std::this_thread::get_id();
   };
-  const bool waited = !is_through();
   bool through = true;
-  if (waited) {
+  if (!is_through()) {
     seat = {thread_seat::state::waiting, operation, release_reason::collective};
     through = talk_.await(hold, until, callbacks::run, is_through);
     seat = {};
   }
   talk_.ensure_slot(hold, callbacks::run);
-  if (through) return outcome(operation, waited);
+  if (through) return outcome(operation);
   if (talk_.gone().code != errc::none) return talk_.gone();
   return error{errc::timed_out, talk_.operations().find(operation)->name
                                     + " was not done before the time its caller gives it"};
 }
 
 /// What a complete operation's caller is told, once it is told: an edge of the graph.
-result<void> rank_client::outcome(operation_id operation, bool waited) {
+result<void> rank_client::outcome(operation_id operation) {
   auto* record = talk_.operations().find(operation);
-  if (record || waited) talk_.note_awaited(operation);
+  talk_.note_awaited(operation);  // whether it blocked or not: edges do not depend on timing
   if (!record) return {};
   if (record->why.code != errc::none) return record->why;
   if (record->now == state::complete) talk_.operations().erase(operation);
@@ -141,7 +140,7 @@ result<bool> rank_client::test(operation_id operation) {
   for (const bool last : {false, true}) {
     if (!is_through()) talk_.drain(hold, callbacks::run);
     if (is_through()) {
-      if (auto done = outcome(operation, false); !done) return done.error();
+      if (auto done = outcome(operation); !done) return done.error();
       return true;
     }
     if (talk_.gone().code != errc::none) return talk_.gone();

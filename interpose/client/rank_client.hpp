@@ -63,7 +63,7 @@ class rank_client {
   /// described).
   std::uint64_t watched(const void* address) const;
   void future_wait_begins(operation_id operation);
-  bool future_wait_ended(operation_id operation);
+  bool future_wait_ended();
   bool sleep_begins();
   void sleep_ended();
   void retake_slot();
@@ -79,7 +79,7 @@ class rank_client {
   result<taken_region> reserve(locked&, std::uint64_t length);
   result<void> lease_extent(locked&, std::uint64_t length);
   result<void> finish(locked&, operation_id operation, moment until);
-  result<void> outcome(operation_id operation, bool waited);
+  result<void> outcome(operation_id operation);
   void await_answer(locked&, operation_id operation, release_reason reason, bool at_once,
                     conversation::callbacks mode);
 

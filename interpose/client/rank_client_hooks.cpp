@@ -16,10 +16,11 @@ void rank_client::future_wait_begins(operation_id operation) {
   talk_.flush(hold);
 }
 
-bool rank_client::future_wait_ended(operation_id operation) {
+// No edge is noted: only waits that block come here, and the graph must not depend on that. A future's operation is
+// awaited at the next synchronising marker.
+bool rank_client::future_wait_ended() {
   auto hold = talk_.lock();
   talk_.seat(hold) = {};
-  if (!talk_.operations().is_pending(operation)) talk_.note_awaited(operation);
   return talk_.lacks_slot();
 }
 

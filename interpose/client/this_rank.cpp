@@ -28,9 +28,9 @@ const troupe_blocking_hooks hooks{
     [](std::uint64_t operation) {
       if (auto* rank = this_rank()) rank->future_wait_begins({operation});
     },
-    [](std::uint64_t operation) -> int {
+    [](std::uint64_t) -> int {
       auto* rank = this_rank();
-      return rank && rank->future_wait_ended({operation});
+      return rank && rank->future_wait_ended();
     },
     [] {
       if (auto* rank = this_rank()) rank->retake_slot();
