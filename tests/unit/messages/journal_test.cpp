@@ -14,6 +14,8 @@
 #include <map>
 #include <msgpack.hpp>
 
+#include "tests/unit/messages/sample_records.hpp"
+
 using namespace troupe;
 
 namespace {
@@ -30,26 +32,6 @@ struct temporary_directory {
   }
   std::string path;
 };
-
-std::vector<journal::record> sample_records() {
-  return {
-      {0, journal::run_planned{.program = "train.py",
-                               .arguments = {"--layers", "", "größe"},
-                               .world = 64,
-                               .slots = 2,
-                               .trace = "a.prism",
-                               .pid = 4711,
-                               .version = "0.1.0"}},
-      {5, journal::process_started{.rank = {63}, .pid = 4712}},
-      {1ull << 62, journal::finding{.kind = errc::deadlock,
-                                    .ranks = {{1}, {70000}},
-                                    .communicator = {~0ull},
-                                    .sequence = {9},
-                                    .text = "rank 1 waits for rank 70000"}},
-      {7, journal::process_ended{.rank = {63}, .pid = 4712, .wait_status = 9}},
-      {8, journal::run_ended{.outcome = errc::none, .wall_ns = 123}},
-  };
-}
 
 std::string bytes_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -72,7 +54,7 @@ void append_all(const std::string& path, const std::vector<journal::record>& rec
 TEST_CASE("what was appended is read back, over several openings") {
   temporary_directory place;
   auto path = place.path + "/j";
-  auto records = sample_records();
+  auto records = samples::journal_records();
   append_all(path, {records.begin(), records.begin() + 2});
   append_all(path, {records.begin() + 2, records.end()});
   auto contents = read_journal(path);
@@ -87,7 +69,7 @@ TEST_CASE(
   auto path = place.path + "/j";
   auto writer = journal_writer::open(path);
   REQUIRE(writer);
-  REQUIRE(writer->append(sample_records()[3]));
+  REQUIRE(writer->append(samples::journal_records()[3]));
   auto bytes = bytes_of(path);
   std::map<std::string, msgpack::object> fields;
   auto held = msgpack::unpack(bytes.data(), bytes.size());
@@ -101,7 +83,7 @@ TEST_CASE(
 TEST_CASE("a tail torn at any byte loses only the torn record, and a writer goes on from there") {
   temporary_directory place;
   auto path = place.path + "/j";
-  auto records = sample_records();
+  auto records = samples::journal_records();
   append_all(path, records);
   auto bytes = bytes_of(path);
   std::vector<std::size_t> ends;
@@ -157,7 +139,7 @@ TEST_CASE("a file that is no journal is refused and stays as it is") {
 TEST_CASE("the record that cannot be believed is named") {
   temporary_directory place;
   auto path = place.path + "/j";
-  append_all(path, sample_records());
+  append_all(path, samples::journal_records());
   auto bytes = bytes_of(path);
   auto at = bytes.find("deadlock");
   REQUIRE(at != std::string::npos);
@@ -195,7 +177,7 @@ TEST_CASE("keys of a later version are passed over") {
 TEST_CASE("a disk that takes only part of a record keeps none of it, and later appends go on") {
   temporary_directory place;
   auto path = place.path + "/j";
-  auto records = sample_records();
+  auto records = samples::journal_records();
   append_all(path, {records[0]});
   auto writer = journal_writer::open(path);
   REQUIRE(writer);
@@ -243,4 +225,11 @@ TEST_CASE("what is not there or not a file is an error with its path") {
   auto writer = journal_writer::open("/nonexistent/j");
   REQUIRE_FALSE(writer);
   CHECK(writer.error().code == errc::no_resources);
+}
+
+TEST_CASE("a journal of format 1 is read") {
+  auto contents = read_journal(TROUPE_GOLDEN_FOLDER "/journal_1.msgpack");
+  REQUIRE(contents);
+  CHECK(contents->records == samples::journal_records());
+  CHECK(contents->torn_bytes == 0);
 }

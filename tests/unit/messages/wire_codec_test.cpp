@@ -6,6 +6,8 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 
 #include "messages/control.capnp.h"
 #include "messages/wire.capnp.h"
@@ -206,4 +208,22 @@ TEST_CASE("a payload as large as a frame may be passes") {
   auto decoded = decode_to_troupe(bytes);
   REQUIRE(decoded);
   CHECK(std::get<to_troupe::issue>(*decoded).payload == issue.payload);
+}
+
+TEST_CASE("frames of wire version 1 are the golden file's, byte for byte") {
+  REQUIRE(wire_version == 1);
+  std::ifstream file(TROUPE_GOLDEN_FOLDER "/wire_1.frames", std::ios::binary);
+  std::vector<std::uint8_t> golden(std::istreambuf_iterator<char>(file), {}), now;
+  auto append = [&](const auto& frames) {
+    for (auto& frame : frames) {
+      auto bytes = encode(frame);
+      now.insert(now.end(), bytes.begin(), bytes.end());
+    }
+  };
+  append(samples::to_troupe_frames());
+  append(samples::to_rank_frames());
+  append(samples::from_launcher_frames());
+  append(samples::to_launcher_frames());
+  CHECK(golden.size() == now.size());
+  CHECK(golden == now);
 }
