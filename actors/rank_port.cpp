@@ -10,6 +10,9 @@
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
 
+#include <chrono>
+#include <optional>
+#include <utility>
 #include <variant>
 
 #include "actors/errors.hpp"
@@ -19,7 +22,21 @@
 #include "actors/run_tables.hpp"
 
 namespace troupe {
+
+struct end_overdue {};
+
+}  // namespace troupe
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::end_overdue)
+
+namespace troupe {
 namespace {
+
+using port_self = rank_port_actor::extend<caf::reacts_to<end_overdue>>;
+
+/// A dead process' last frames are still in its socket: its rank ends when they are read, or this
+/// much later (a child of it may hold the socket open).
+constexpr std::chrono::milliseconds last_frames_within{500};
 
 /// Payloads up to this many bytes travel in frames.
 constexpr std::uint32_t inline_limit = 4096;
@@ -29,7 +46,7 @@ struct port_state {
   std::int32_t pid = 0;
   bool connected = false, left = false;
 };
-using self_pointer = rank_port_actor::stateful_pointer<port_state>;
+using self_pointer = port_self::stateful_pointer<port_state>;
 
 class wire_of_rank {
  public:
@@ -70,6 +87,7 @@ class wire_of_rank {
     if (state.connection.get() != lost.from) return;
     state.connection->close();
     state.connection = nullptr;
+    finish();
   }
 
   void handle(const frames_arrived& arrived) {
@@ -79,15 +97,27 @@ class wire_of_rank {
   }
 
   caf::result<rank_ended> end(const end_rank& end) {
-    auto held = self_->make_response_promise<rank_ended>();
-    self_->request(rank_, caf::infinite, end).then([this, held](rank_ended report) mutable {
-      report.connected = self_->state.connected;
-      report.left_in_order = self_->state.left;
-      if (self_->state.connection) self_->state.connection->close();
-      self_->state.connection = nullptr;
-      held.deliver(std::move(report));
+    ending_ = end;
+    ended_ = self_->make_response_promise<rank_ended>();
+    if (self_->state.connection)
+      self_->delayed_send(self_, last_frames_within, end_overdue{});
+    else
+      finish();
+    return ended_;
+  }
+
+  /// Once, when the process is gone and nothing of it is to be read any more.
+  void finish() {
+    if (!ending_) return;
+    const auto end = *std::exchange(ending_, std::nullopt);
+    self_->request(rank_, caf::infinite, end).then([this](rank_ended report) {
+      auto& state = self_->state;
+      report.connected = state.connected;
+      report.left_in_order = state.left;
+      if (state.connection) state.connection->close();
+      state.connection = nullptr;
+      ended_.deliver(std::move(report));
     });
-    return held;
   }
 
  private:
@@ -158,11 +188,12 @@ class wire_of_rank {
   rank_actor rank_;
   buffer_pool_actor pool_;
   slot_keeper_actor slots_;
+  std::optional<end_rank> ending_;
+  caf::typed_response_promise<rank_ended> ended_;
 };
 
-rank_port_actor::behavior_type behave(self_pointer self, const run_surroundings& run, rank_id me,
-                                      rank_actor rank, buffer_pool_actor pool,
-                                      slot_keeper_actor slots) {
+port_self::behavior_type behave(self_pointer self, const run_surroundings& run, rank_id me,
+                                rank_actor rank, buffer_pool_actor pool, slot_keeper_actor slots) {
   auto port = std::make_shared<wire_of_rank>(self, run, me, std::move(rank), std::move(pool),
                                              std::move(slots));
   return {
@@ -170,6 +201,7 @@ rank_port_actor::behavior_type behave(self_pointer self, const run_surroundings&
       [=](const frames_arrived& arrived) { port->handle(arrived); },
       [=](const connection_lost& lost) { port->lose(lost); },
       [=](const end_rank& end) { return port->end(end); },
+      [=](const end_overdue&) { port->finish(); },
   };
 }
 
