@@ -1,13 +1,17 @@
 // prism_trace_writer: a PrismTrace file, written as the run goes (docs/trace_format.md).
 //
-// Append only: what append() and flush() have written is readable if the process dies, up to the last whole chunk.
-// Not thread-safe: one writer, one thread at a time (the recorder's worker).
+// Append only: what append() and flush() have written is readable if the process dies, up to the
+// last whole chunk. Nodes wait in memory for their chunk to fill, 256 MiB of all ranks together;
+// beyond, the fullest are written as they are. After a failure every call fails with it: the file
+// then has what was written before. Not thread-safe: one writer, one thread at a time (the
+// recorder's worker).
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "graph/execution_graph.hpp"
@@ -26,14 +30,18 @@ class prism_trace_writer {
     int zstd_level = 1;
   };
 
-  /// Creates (truncates) the file and writes its header. errc::no_resources (disk) or bad_input (path).
+  /// Creates (truncates) the file and writes its header. errc::no_resources (disk) or bad_input
+  /// (path).
   static result<std::unique_ptr<prism_trace_writer>> create(const std::string& path, options how);
   virtual ~prism_trace_writer() = default;
 
-  /// Nodes of one rank, the continuation of what was appended for it before. Whole chunks are written at once.
+  /// Nodes of one rank, the continuation of what was appended for it before. Whole chunks are
+  /// written at once. errc::bad_input: a node that no graph has (node_check.hpp);
+  /// errc::no_resources: the disk.
   virtual result<void> append(rank_id rank, std::span<const node> nodes) = 0;
   virtual result<void> append(std::span<const slot_interval> intervals) = 0;
-  /// Table entries, in the order of their index (communicators from 0, call sites from 1).
+  /// Table entries, in the order of their index (communicators from 0, call sites from 1), each
+  /// before the first node that names it: so a file that is cut has what its nodes need.
   virtual result<void> append(const communicator_entry& communicator) = 0;
   virtual result<void> append_call_site(const std::string& call_site) = 0;
   /// Writes what is buffered as (short) chunks.
