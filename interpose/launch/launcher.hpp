@@ -1,50 +1,54 @@
-// launcher: starts the ranks' processes and answers for their end, whatever becomes of the runner.
+// launcher: starts a run's processes and keeps them from outliving it.
 //
-// It forks the warden, a process that holds all the ranks (warden.hpp). Call start() before the
-// first thread. Not here: what a rank does once it runs (client/, torch/); what the ends of ranks
-// mean (the runner's).
+// It forks a warden (warden.hpp), a process of its own session that holds all the program's
+// processes and kills them when told to, or when this process is gone, be it by kill -9. A direct
+// `python script.py` is forked N times from a Python that has already imported what ranks share
+// (troupe_zygote.py); anything else is executed N times. To be used before this process starts a
+// thread.
 #pragma once
+
+#include <sys/types.h>
 
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "interpose/descriptor.hpp"
 #include "messages/error.hpp"
 
 namespace troupe {
 
 struct launch_plan {
-  std::vector<std::string> command;  ///< PROGRAM ARGS…
-  std::uint32_t world = 1;
-  std::vector<std::pair<std::string, std::string>> environment;  ///< added to the runner's own
-  std::string library_folder;  ///< holds libtroupe_client.so, libtroupe_preload.so, python/
+  std::vector<std::string> command;
+  std::uint32_t world{};
+  std::vector<std::pair<std::string, std::string>> environment;  ///< beside what ranks get anyway
+  std::string library_folder;  ///< libtroupe_client.so, libtroupe_preload.so, python/
+};
+
+/// Read ends, the caller's to close.
+struct output_pipe {
+  int standard_output = -1, standard_error = -1;
 };
 
 class launcher {
  public:
-  /// Read ends of a rank's output pipes; whoever reads them closes them.
-  struct output_pipe {
-    int standard_output = -1, standard_error = -1;
-  };
-
-  /// bad_input when the program is not there or cannot be executed; no_resources when the system
-  /// refuses.
+  /// bad_input when the program is not there; no_resources when so many processes cannot be had.
   static result<launcher> start(const launch_plan& plan);
-  launcher(launcher&& from) noexcept;
+  launcher(launcher&&) noexcept;
   launcher& operator=(launcher&&) = delete;
-  /// Has the warden kill what is left, and waits for it.
-  ~launcher();
+  ~launcher();  ///< kills what is left and waits for the warden
 
-  /// A stream socket: read frames of from_launcher, write frames of to_launcher.
-  int control() const { return control_; }
+  /// A stream of from_launcher frames to read; to_launcher frames are written to it.
+  int control() const { return control_.get(); }
+  pid_t warden() const { return warden_; }
 
-  std::vector<output_pipe> outputs;  ///< [rank]
+  std::vector<output_pipe> outputs;  ///< by rank
 
  private:
   launcher() = default;
-  int control_ = -1;
-  int warden_ = -1;  // its pid
+  descriptor control_;
+  pid_t warden_ = -1;
 };
 
 }  // namespace troupe

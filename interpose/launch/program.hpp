@@ -1,8 +1,7 @@
-// program: what a command line is: a Python script whose ranks can be forked from one parent, or
-// anything else.
+// program: what a command line starts: found in PATH, and whether it is a Python script that can be
+// forked.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,14 +9,15 @@
 
 namespace troupe {
 
-/// The file that `name` means, as execvp finds it. bad_input with what was looked for.
-result<std::string> find_program(const std::string& name);
-
-/// A direct `python [simple options] script.py args` or `python -m module args`.
-struct python_program {
-  std::vector<std::string> options;    ///< interpreter options, to be given again
-  std::vector<std::string> arguments;  ///< ["script.py", …] or ["-m", "module", …]
+struct program {
+  std::string path;                    ///< of the executable
+  std::vector<std::string> arguments;  ///< as typed, from argv[0] on
+  /// `python [simple options] script.py …` or `… -m module …`: where the script's or module's part
+  /// begins in arguments. 0: anything else.
+  std::size_t script_at = 0;
 };
-std::optional<python_program> as_python(const std::vector<std::string>& command);
+
+/// bad_input says where it was looked for.
+result<program> find_program(const std::vector<std::string>& command);
 
 }  // namespace troupe

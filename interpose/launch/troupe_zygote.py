@@ -1,107 +1,214 @@
-"""troupe_zygote: the parent from which the ranks of a Python program are forked.
+"""Imports what the ranks of a Python program share, then forks them: a rank costs its own pages, not torch's.
 
-It imports what the ranks share (torch costs 1.2 s and 160 MB a rank when each imports it), freezes it, and forks the ranks;
-each then runs the program as a plain interpreter would: as __main__, with its own output, its rank set before user code.
-
-Rules: one thread until the last fork; nothing of the program is run or imported here; everything that must differ between
-ranks (connections, random seeds) is made after the fork.
+Run as `python [options] troupe_zygote.py script.py ...` (or `-m module ...`) by the launcher's warden; standard input says
+where to report, how many ranks there are, and where each one's output goes. Each rank runs the program as a plain
+interpreter would: as __main__, with its arguments, path, exit status and tracebacks.
+Forked processes need a parent with one thread: where an import starts more, ranks execute the interpreter anew instead.
+Not here: what makes torch speak to Troupe (troupe_hook).
 """
 import ast
 import ctypes
 import gc
+import importlib.machinery
 import os
-import signal
+import random
+import resource
 import sys
+import types
 
-LIBRARIES = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-SHARED = ("torch", "numpy")  # imported here when the program mentions them
-TORCH_PARTS = ("torch.distributed", "torch.nn.parallel", "torch.optim", "torch.utils.data")
-ENOUGH_SOURCE = 200  # files looked at for imports
+_SHARED = {
+    "numpy": ("numpy",),
+    "torch": ("torch", "torch.distributed", "torch.nn.parallel", "torch.optim", "torch.utils.data"),
+}
+_SOURCES_MAX = 200
+_SOURCE_BYTES_MAX = 1 << 20
+
+_folder = os.path.dirname(os.path.abspath(__file__))
+_client = ctypes.CDLL(os.path.join(os.path.dirname(_folder), "libtroupe_client.so"))
+_client.troupe_report_ended.argtypes = [ctypes.c_int, ctypes.c_uint32, ctypes.c_int32, ctypes.c_int32,
+                                        ctypes.c_uint64, ctypes.c_uint64]
 
 
-def client():
-    return ctypes.CDLL(os.path.join(LIBRARIES, "libtroupe_client.so"), mode=ctypes.RTLD_GLOBAL)
+class Orders:
+    """What the warden wrote to our standard input, which is /dev/null afterwards."""
+
+    def __init__(self):
+        with open(0, closefd=False, encoding="ascii") as orders:
+            self.control, self.world, self.descriptors = map(int, orders.readline().split())
+            self.outputs = [tuple(map(int, line.split())) for line in orders]
+        null = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(null, 0)
+        os.close(null)
 
 
-def imported_names(source):
+class Program:
+    """The script or module that ranks run, as the command line names it."""
+
+    def __init__(self, arguments):
+        self.is_module = arguments[0] == "-m"
+        self.name = arguments[1] if self.is_module else arguments[0]
+        self.arguments = arguments[2:] if self.is_module else arguments[1:]
+        self.typed = arguments
+        if self.is_module:
+            self.search = os.getcwd()
+        else:
+            self.path = os.path.abspath(self.name)
+            self.search = os.path.dirname(os.path.realpath(self.name))
+
+    def source(self):
+        """Where the scan for imports begins; None: not found, ranks will say so."""
+        if not self.is_module:
+            return self.path
+        below = os.path.join(*self.name.split("."))
+        for folder in [self.search, *sys.path]:
+            for candidate in (below + ".py", os.path.join(below, "__main__.py")):
+                if os.path.isfile(os.path.join(folder, candidate)):
+                    return os.path.join(folder, candidate)
+        return None
+
+    def prepare(self):
+        """sys as the interpreter leaves it when it starts the program, and a fresh __main__."""
+        sys.path[0] = self.search
+        sys.orig_argv = self.interpreter_command()
+        main = types.ModuleType("__main__")
+        sys.modules["__main__"] = main
+        if self.is_module:
+            sys.argv = ["-m", *self.arguments]
+            return main
+        sys.argv = [self.name, *self.arguments]
+        main.__file__ = self.path
+        main.__cached__ = None
+        main.__loader__ = importlib.machinery.SourceFileLoader("__main__", self.path)
+        main.__annotations__ = {}
+        main.__builtins__ = sys.modules["builtins"]
+        return main
+
+    def interpreter_command(self):
+        """The command line without us in it."""
+        return [*sys.orig_argv[:-1 - len(self.typed)], *self.typed]
+
+    def run(self, main):
+        if self.is_module:
+            import runpy
+            runpy._run_module_as_main(self.name)  # what the interpreter itself calls for -m
+            return
+        with open(self.path, "rb") as file:
+            code = compile(file.read(), self.path, "exec", dont_inherit=True)
+        exec(code, main.__dict__)
+
+
+def _imported_names(path):
+    """The modules that a source imports, as it names them; none when it cannot be read or parsed."""
     try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return set()  # the ranks will say so
-    names = set()
-    for part in ast.walk(tree):
-        if isinstance(part, ast.Import):
-            names.update(alias.name.split(".")[0] for alias in part.names)
-        elif isinstance(part, ast.ImportFrom) and part.module and not part.level:
-            names.add(part.module.split(".")[0])
-    return names
+        if os.path.getsize(path) > _SOURCE_BYTES_MAX:
+            return
+        with open(path, "rb") as file:
+            tree = ast.parse(file.read(), path)
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if base:
+                yield base
+            yield from (f"{base}.{alias.name}".strip(".") for alias in node.names)
 
 
-def find_source(name, folder):
-    for path in (os.path.join(folder, name + ".py"), os.path.join(folder, name, "__init__.py")):
-        if os.path.isfile(path):
-            return path
+def _lies_in(folder, name):
+    return any(os.path.exists(os.path.join(folder, name + ending)) for ending in ("", ".py"))
+
+
+def shared_packages(source):
+    """Which of the packages that ranks can share the program imports, itself or through modules beside it."""
+    folder = os.path.dirname(os.path.realpath(source))
+    shared = {name for name in _SHARED if not _lies_in(folder, name)}
+    found, seen, left = set(), {source}, [source]
+    while left and len(seen) < _SOURCES_MAX:
+        for name in _imported_names(left.pop()):
+            if name.split(".")[0] in shared:
+                found.add(name.split(".")[0])
+            beside = os.path.join(folder, *name.split("."))
+            for path in (beside + ".py", os.path.join(beside, "__init__.py")):
+                if path not in seen and os.path.isfile(path):
+                    seen.add(path)
+                    left.append(path)
+    return found
+
+
+def import_shared(packages):
+    """An import that fails here fails in the ranks, where it is theirs to report."""
+    for package in sorted(packages):
+        for module in _SHARED[package]:
+            try:
+                __import__(module)
+            except Exception:
+                break
+
+
+def _is_single_threaded():
+    return len(os.listdir("/proc/self/task")) == 1
+
+
+def become_rank(orders, rank, parent):
+    """In the forked child: everything that makes it this rank, before any of its user's code."""
+    os.setpgid(0, 0)
+    _client.troupe_die_with_parent()
+    if os.getppid() != parent:
+        os._exit(127)
+    output, errors = orders.outputs[rank]
+    os.dup2(output, 1)
+    os.dup2(errors, 2)
+    for ends in orders.outputs[rank:]:
+        for end in ends:
+            os.close(end)
+    os.close(orders.control)
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (orders.descriptors, hard))
+    os.environ["RANK"] = os.environ["LOCAL_RANK"] = str(rank)
+    os.environ.pop("TROUPE_ZYGOTE", None)
+    if "TROUPE_SOCKET" in os.environ:  # so that no child of ours takes itself for a rank
+        os.environ["TROUPE_RANK_PID"] = str(os.getpid())
+
+
+def continue_as_program(program):
+    """Runs the program in this forked process; returns or raises as it does."""
+    random.seed()
+    numpy = sys.modules.get("numpy")
+    if numpy:
+        numpy.random.seed()
+    # torch is left alone: its default generator starts from a constant in every process.
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(line_buffering=True)
+    if "troupe_hook" in sys.modules:
+        sys.modules["troupe_hook"].become_rank()
+    program.run(program.prepare())
+
+
+def fork_ranks(orders):
+    """Returns a rank's number in each child; in the parent, once all have ended, None."""
+    ranks = {}
+    parent = os.getpid()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    for rank in range(orders.world):
+        pid = os.fork()
+        if pid == 0:
+            become_rank(orders, rank, parent)
+            return rank
+        ranks[pid] = rank
+        _client.troupe_report_started(orders.control, rank, pid)
+        for end in orders.outputs[rank]:
+            os.close(end)
+    while ranks:
+        pid, status, used = os.wait4(-1, 0)
+        rank = ranks.pop(pid, None)
+        if rank is not None:
+            cpu_ns = int((used.ru_utime + used.ru_stime) * 1e9)
+            _client.troupe_report_ended(orders.control, rank, pid, status, cpu_ns,
+                                        used.ru_maxrss * 1024)
     return None
-
-
-def mentioned(script):
-    """The top-level names that the script imports, itself or through modules beside it."""
-    folder = os.path.dirname(os.path.abspath(script))
-    waiting, seen, names = [script], set(), set()
-    while waiting and len(seen) < ENOUGH_SOURCE:
-        path = waiting.pop()
-        if path in seen:
-            continue
-        seen.add(path)
-        try:
-            with open(path, "rb") as file:
-                found = imported_names(file.read())
-        except OSError:
-            continue
-        names |= found
-        waiting += [source for name in found for source in [find_source(name, folder)] if source]
-    return names
-
-
-def import_shared(arguments):
-    if arguments[0] == "-m":
-        import importlib.util
-
-        sys.path.insert(0, os.getcwd())
-        try:
-            spec = importlib.util.find_spec(arguments[1].split(".")[0])
-        except (ImportError, ValueError):
-            spec = None
-        sys.path.pop(0)
-        script = spec.origin if spec and spec.origin and os.path.isfile(spec.origin) else None
-    else:
-        script = arguments[0]
-    names = mentioned(script) if script else set(SHARED)
-    for name in SHARED:
-        if name not in names:
-            continue
-        try:
-            __import__(name)
-        except ImportError:
-            continue  # the ranks will say so, if they need it
-        if name == "torch":
-            import importlib
-
-            for part in TORCH_PARTS:
-                importlib.import_module(part)
-            sys.modules["torch"].set_num_threads(1)
-
-
-def threads():
-    return len(os.listdir("/proc/self/task"))
-
-
-def reseed():
-    """As a fresh interpreter: these are seeded from the system. torch starts from a fixed seed and is left alone."""
-    if "random" in sys.modules:
-        sys.modules["random"].seed()
-    if "numpy" in sys.modules:
-        sys.modules["numpy"].random.seed()
 
 
 def without_our_frames(traceback):
@@ -110,91 +217,40 @@ def without_our_frames(traceback):
     return traceback
 
 
-def run_program(arguments):
-    """Runs the program as the interpreter's own main module; exceptions leave as they came, less our frames."""
-    import types
-
-    main = types.ModuleType("__main__")
-    main.__dict__["__builtins__"] = sys.modules["builtins"]
-    sys.modules["__main__"] = main
-    if arguments[0] == "-m":
-        import runpy
-
-        sys.argv = ["-m"] + arguments[2:]
-        sys.path.insert(0, os.getcwd())
-        runpy._run_module_as_main(arguments[1])
+def hook_imports():
+    """The site's customization did so already unless an option of the interpreter kept it from being found."""
+    if "TROUPE_SOCKET" not in os.environ or "troupe_hook" in sys.modules:
         return
-    script = arguments[0]
-    sys.argv = list(arguments)
-    sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
-    main.__file__ = script
-    with open(script, "rb") as file:
-        code = compile(file.read(), script, "exec")
-    exec(code, main.__dict__)
-
-
-def be_rank(rank, arguments, library, outputs, control):
-    library.troupe_die_with_parent()
-    os.dup2(outputs[rank][0], 1)
-    os.dup2(outputs[rank][1], 2)
-    for out, err in outputs[rank:]:
-        os.close(out)
-        os.close(err)
-    os.close(control)
-    os.environ["RANK"] = os.environ["LOCAL_RANK"] = str(rank)
-    for name in ("TROUPE_ZYGOTE", "TROUPE_ZYGOTE_OUTPUTS", "TROUPE_ZYGOTE_CONTROL"):
-        os.environ.pop(name, None)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    reseed()
-    if library.troupe_connect() != 0:
-        sys.stderr.write("troupe: rank %d: %s\n" % (rank, ctypes.c_char_p(library.troupe_error()).value.decode()))
-        os._exit(70)
-    import atexit
-
-    atexit.register(library.troupe_leave)  # registered first: runs last
-    plain_hook = sys.excepthook
-    sys.excepthook = lambda kind, value, traceback: plain_hook(kind, value, without_our_frames(traceback))
-    run_program(arguments)
+    import troupe_hook
+    troupe_hook.install()
 
 
 def main():
-    arguments = sys.argv[1:]
-    outputs = [tuple(map(int, pair.split(":"))) for pair in os.environ["TROUPE_ZYGOTE_OUTPUTS"].split(",")]
-    control = int(os.environ["TROUPE_ZYGOTE_CONTROL"])
-    sys.path.pop(0)  # our own folder; PYTHONPATH names it once more
-    library = client()
-    library.troupe_error.restype = ctypes.c_void_p
-    library.troupe_report_ended.argtypes = [ctypes.c_int, ctypes.c_uint32, ctypes.c_int32, ctypes.c_int32,
-                                            ctypes.c_uint64, ctypes.c_uint64]
-    import_shared(arguments)
-    if threads() != 1:
-        library.troupe_report_failed(control, b"a module started threads when it was imported: ranks cannot be forked")
-        os._exit(1)
+    orders = Orders()
+    program = Program(sys.argv[1:])
+    if _folder not in sys.path[1:]:
+        sys.path.append(_folder)  # sys.path[0] becomes the program's
+    hook_imports()
+    source = program.source()
+    if source:
+        import_shared(shared_packages(source))
+    can_fork = _is_single_threaded()
     gc.collect()
     gc.freeze()
-    ranks = {}
-    for rank in range(len(outputs)):
-        try:
-            child = os.fork()
-        except OSError as why:
-            library.troupe_report_failed(control, ("cannot fork rank %d: %s" % (rank, why)).encode())
-            os._exit(1)
-        if child == 0:
-            return be_rank(rank, arguments, library, outputs, control)
-        ranks[child] = rank
-        library.troupe_report_started(control, rank, child)
-        for descriptor in outputs[rank]:
-            os.close(descriptor)
-    nothing = os.open(os.devnull, os.O_WRONLY)  # lets go of rank 0's pipes
-    os.dup2(nothing, 1)
-    os.dup2(nothing, 2)
-    while ranks:
-        child, status, used = os.wait4(-1, 0)
-        rank = ranks.pop(child, None)
-        if rank is not None:
-            cpu_ns = int((used.ru_utime + used.ru_stime) * 1e9)
-            library.troupe_report_ended(control, rank, child, status, cpu_ns, used.ru_maxrss * 1024)
-    os._exit(0)
+    if fork_ranks(orders) is None:
+        return
+    if not can_fork:
+        os.execv(sys.executable, program.interpreter_command())
+    try:
+        continue_as_program(program)
+    except SystemExit:
+        raise
+    except BaseException as raised:
+        # Shown as if we were not there; then the interpreter ends as it does after such an exception, silently.
+        shown = raised.with_traceback(without_our_frames(raised.__traceback__))
+        sys.excepthook(type(shown), shown, shown.__traceback__)
+        sys.excepthook = lambda *_: None
+        raise
 
 
 main()

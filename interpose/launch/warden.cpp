@@ -3,8 +3,9 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -12,253 +13,233 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <set>
+#include <utility>
 
+#include "interpose/launch/child_process.hpp"
+#include "interpose/launch/process_tree.hpp"
 #include "messages/wire_codec.hpp"
 
 namespace troupe {
 namespace {
 
-std::vector<char*> pointers(const std::vector<std::string>& words) {
-  std::vector<char*> all;
-  for (const auto& word : words) all.push_back(const_cast<char*>(word.c_str()));
-  all.push_back(nullptr);
-  return all;
-}
-
-/// Every process whose ancestry leads to `root`, by /proc (a process may fork while we read:
-/// callers repeat).
-std::vector<pid_t> descendants_of(pid_t root) {
-  std::multimap<pid_t, pid_t> children;
-  DIR* all = ::opendir("/proc");
-  if (!all) return {};
-  while (auto* entry = ::readdir(all)) {
-    const auto pid = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
-    if (pid <= 0) continue;
-    char path[64], text[1024];
-    std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    const int descriptor = ::open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) continue;
-    const auto length = ::read(descriptor, text, sizeof text - 1);
-    ::close(descriptor);
-    if (length <= 0) continue;
-    text[length] = 0;
-    const char* after_name = std::strrchr(text, ')');
-    int parent = 0;
-    char state = 0;
-    if (after_name && std::sscanf(after_name + 1, " %c %d", &state, &parent) == 2 && state != 'Z')
-      children.emplace(parent, pid);
-  }
-  ::closedir(all);
-  std::vector<pid_t> found{root};
-  for (std::size_t n = 0; n < found.size(); ++n) {
-    auto [begin, end] = children.equal_range(found[n]);
-    for (auto at = begin; at != end; ++at) found.push_back(at->second);
-  }
-  found.erase(found.begin());
-  return found;
-}
-
 class warden {
  public:
-  explicit warden(const warden_orders& orders) : orders_(orders) {}
+  explicit warden(warden_plan plan) : plan_(std::move(plan)) {}
 
-  [[noreturn]] void live() {
-    ::setsid();
-    ::prctl(PR_SET_NAME, "troupe-warden");
-    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-    sigset_t children;
-    sigemptyset(&children);
-    sigaddset(&children, SIGCHLD);
-    ::sigprocmask(SIG_BLOCK, &children, &mask_before_);
-    signals_ = ::signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (orders_.python)
-      start_parent();
-    else
-      for (std::uint32_t rank = 0; rank < orders_.world; ++rank) start_rank(rank);
-    for (auto [out, err] : orders_.outputs) {
-      ::close(out);
-      ::close(err);
+  void run() {
+    detach();
+    if (auto started = plan_.program.script_at ? start_zygote() : start_ranks(); !started)
+      report(from_launcher::failed{started.error()});
+    plan_.outputs.clear();  // a rank's pipe ends with the rank
+    while (serve()) {
     }
-    for (;;) {
-      pollfd ready[2] = {{orders_.control, POLLIN, 0}, {signals_, POLLIN, 0}};
-      ::poll(ready, 2, -1);
-      if (ready[1].revents) reap();
-      if (ready[0].revents && !obey()) end_all();
-    }
+    kill_descendants();
   }
 
  private:
-  void report(const from_launcher::frame& frame) {
-    const auto bytes = encode(frame);
-    std::size_t sent = 0;
-    while (sent < bytes.size()) {
-      const auto n =
-          ::send(orders_.control, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return;  // the runner is gone: obey() will see it
-      sent += static_cast<std::size_t>(n);
-    }
-  }
+  void detach();
+  result<void> start_ranks();
+  result<void> start_zygote();
+  bool serve();
+  bool read_control();
+  void read_failures();
+  void reap();
+  void zygote_ended(int status);
+  void pass_on(int signal);
+  void report(const from_launcher::frame& frame);
 
-  /// In the child: what every process of the run starts with.
-  void become_child(int out, int err) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    ::sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
-    const int nothing = ::open("/dev/null", O_RDONLY);
-    ::dup2(nothing, STDIN_FILENO);
-    ::close(nothing);
-    ::dup2(out, STDOUT_FILENO);
-    ::dup2(err, STDERR_FILENO);
-  }
+  warden_plan plan_;
+  descriptor signals_, failures_, failures_in_children_;
+  frame_splitter frames_;
+  std::map<pid_t, rank_id> ranks_;
+  pid_t zygote_ = -1;
+  bool failure_told_ = false;
+};
 
-  [[noreturn]] void execute(const std::vector<std::string>& words,
-                            const std::vector<std::string>& environment) {
-    auto arguments = pointers(words), variables = pointers(environment);
-    ::execve(orders_.program.c_str(), arguments.data(), variables.data());
-    std::fprintf(stderr, "troupe: cannot run %s: %s\n", orders_.program.c_str(),
-                 std::strerror(errno));
-    ::_exit(127);
-  }
+/// Nothing of the runner's stays open here but what the plan names: its sockets and files must end
+/// with it.
+void close_others(const std::set<int>& kept) {
+  std::vector<int> open;
+  DIR* folder = ::opendir("/proc/self/fd");
+  if (!folder) return;
+  while (const dirent* entry = ::readdir(folder)) open.push_back(std::atoi(entry->d_name));
+  ::closedir(folder);
+  for (int number : open)
+    if (number > 2 && !kept.contains(number)) ::close(number);
+}
 
-  std::vector<std::string> rank_environment(std::uint32_t rank) const {
-    auto all = orders_.environment;
-    all.push_back("RANK=" + std::to_string(rank));
-    all.push_back("LOCAL_RANK=" + std::to_string(rank));
-    return all;
+void warden::detach() {
+  ::setsid();
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  ::prctl(PR_SET_NAME, "troupe-warden");
+  std::set<int> kept{plan_.control.get()};
+  for (const auto& ends : plan_.outputs)
+    kept.insert({ends.standard_output.get(), ends.standard_error.get()});
+  close_others(kept);
+  if (const int null = ::open("/dev/null", O_RDWR); null >= 0) {
+    ::dup2(null, 0);
+    if (null > 2) ::close(null);
   }
+  ::dup2(2, 1);  // the runner's standard output is for its report
+  ::signal(SIGPIPE, SIG_IGN);
+  sigset_t wanted;
+  ::sigemptyset(&wanted);
+  for (int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) ::sigaddset(&wanted, number);
+  ::sigprocmask(SIG_SETMASK, &wanted, nullptr);
+  signals_ = descriptor(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0) {
+    failures_ = descriptor(ends[0]);
+    failures_in_children_ = descriptor(ends[1]);
+  }
+}
 
-  void start_rank(std::uint32_t rank) {
-    const auto pid = ::fork();
-    if (pid < 0) {
-      report(from_launcher::failed{
-          {errc::no_resources, std::string{"cannot fork: "} + std::strerror(errno)}});
-      return;
-    }
-    if (pid == 0) {
-      become_child(orders_.outputs[rank].first, orders_.outputs[rank].second);
-      execute(orders_.command, rank_environment(rank));
-    }
-    ranks_[pid] = rank;
+result<void> warden::start_ranks() {
+  for (std::uint32_t rank = 0; rank < plan_.world; ++rank) {
+    child_plan child;
+    child.path = &plan_.program.path;
+    child.arguments = &plan_.program.arguments;
+    child.environment = rank_environment(plan_.environment, rank);
+    child.standard_output = plan_.outputs[rank].standard_output.get();
+    child.standard_error = plan_.outputs[rank].standard_error.get();
+    child.descriptors = plan_.rank_descriptors;
+    child.failures = failures_in_children_.get();
+    child.number = rank;
+    TROUPE_TRY(pid, start_child(child));
+    ranks_[pid] = {rank};
     report(from_launcher::started{{rank}, pid});
   }
+  return {};
+}
 
-  /// The parent from which the ranks are forked: it gets all their pipes and the control stream,
-  /// and reports by itself.
-  void start_parent() {
-    const auto pid = ::fork();
-    if (pid < 0) {
-      report(from_launcher::failed{
-          {errc::no_resources, std::string{"cannot fork: "} + std::strerror(errno)}});
-      return;
-    }
-    if (pid > 0) {
-      parent_ = pid;
-      return;
-    }
-    become_child(orders_.outputs[0].first, orders_.outputs[0].second);
-    auto variables = orders_.environment;
-    std::string pipes;
-    for (auto [out, err] : orders_.outputs) {
-      ::fcntl(out, F_SETFD, 0);
-      ::fcntl(err, F_SETFD, 0);
-      pipes += (pipes.empty() ? "" : ",") + std::to_string(out) + ":" + std::to_string(err);
-    }
-    ::fcntl(orders_.control, F_SETFD, 0);
-    variables.push_back("TROUPE_ZYGOTE=1");
-    variables.push_back("TROUPE_ZYGOTE_OUTPUTS=" + pipes);
-    variables.push_back("TROUPE_ZYGOTE_CONTROL=" + std::to_string(orders_.control));
-    std::vector<std::string> words{orders_.command.front()};
-    const auto& python = *orders_.python;
-    words.insert(words.end(), python.options.begin(), python.options.end());
-    words.push_back(orders_.library_folder + "/python/troupe_zygote.py");
-    words.insert(words.end(), python.arguments.begin(), python.arguments.end());
-    execute(words, variables);
+/// `python [options] troupe_zygote.py script …`; its standard input says what to do: one line with
+/// the control descriptor, the world and the ranks' soft limit of descriptors, then a line with
+/// each rank's two output descriptors.
+result<void> warden::start_zygote() {
+  const descriptor orders(::memfd_create("troupe-zygote", MFD_CLOEXEC));
+  std::string text = std::to_string(plan_.control.get()) + " " + std::to_string(plan_.world) + " "
+                     + std::to_string(plan_.rank_descriptors.rlim_cur) + "\n";
+  child_plan child;
+  child.inherited.push_back(plan_.control.get());
+  for (const auto& ends : plan_.outputs) {
+    const int output = ends.standard_output.get(), errors = ends.standard_error.get();
+    text += std::to_string(output) + " " + std::to_string(errors) + "\n";
+    child.inherited.insert(child.inherited.end(), {output, errors});
   }
+  if (::write(orders.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())
+      || ::lseek(orders.get(), 0, SEEK_SET) != 0)
+    return error{errc::no_resources, "no memory to start ranks from"};
+  auto arguments = plan_.program.arguments;
+  arguments.insert(arguments.begin() + static_cast<std::ptrdiff_t>(plan_.program.script_at),
+                   plan_.library_folder + "/python/troupe_zygote.py");
+  auto variables = plan_.environment;
+  variables["TROUPE_ZYGOTE"] = "1";
+  child.path = &plan_.program.path;
+  child.arguments = &arguments;
+  child.environment = environment_lines(variables);
+  child.standard_input = orders.get();
+  child.descriptors = plan_.rank_descriptors;
+  // It holds all the ranks' pipes for a while.
+  child.descriptors.rlim_cur = std::max<rlim_t>(child.descriptors.rlim_cur, 256 + 5 * plan_.world);
+  child.failures = failures_in_children_.get();
+  TROUPE_TRY(pid, start_child(child));
+  zygote_ = pid;
+  return {};
+}
 
-  void reap() {
-    signalfd_siginfo told;
-    while (::read(signals_, &told, sizeof told) == sizeof told) {
-    }
-    for (;;) {
-      int status = 0;
-      rusage used{};
-      const auto pid = ::wait4(-1, &status, WNOHANG, &used);
-      if (pid <= 0) return;
-      if (pid == parent_) {
-        parent_ = -1;
-        // The ranks died with it if it was killed; it reports the ends it saw itself.
-        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-          report(from_launcher::failed{{errc::lost_rank, describe_parent_end(status)}});
-        continue;
-      }
-      auto rank = ranks_.find(pid);
-      if (rank == ranks_.end()) continue;  // somebody's orphan
-      auto ns = [](const timeval& t) {
-        return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000
-               + static_cast<std::uint64_t>(t.tv_usec) * 1000;
-      };
-      report(from_launcher::ended{{rank->second},
-                                  pid,
-                                  status,
-                                  ns(used.ru_utime) + ns(used.ru_stime),
-                                  static_cast<std::uint64_t>(used.ru_maxrss) * 1024});
-      ranks_.erase(rank);
-    }
+/// Waits for something to happen and sees to it; false: end.
+bool warden::serve() {
+  pollfd ready[] = {
+      {plan_.control.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}, {failures_.get(), POLLIN, 0}};
+  if (::poll(ready, 3, -1) < 0) return errno == EINTR;
+  if (ready[2].revents) read_failures();
+  if (ready[1].revents) {
+    signalfd_siginfo got;
+    while (::read(signals_.get(), &got, sizeof got) == sizeof got)
+      if (got.ssi_signo != SIGCHLD) return false;
+    read_failures();  // the reason before the end
+    reap();
   }
+  return !ready[0].revents || read_control();
+}
 
-  static std::string describe_parent_end(int status) {
-    std::string text = "the process from which the ranks are forked ended before them";
-    if (WIFSIGNALED(status)) return text + " by signal " + std::to_string(WTERMSIG(status));
-    return text + " with status " + std::to_string(WEXITSTATUS(status));
+bool warden::read_control() {
+  std::uint8_t buffer[4096];
+  const auto got = ::recv(plan_.control.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+  if (got < 0) return errno == EINTR || errno == EAGAIN;
+  if (got == 0) return false;
+  frames_.feed({buffer, static_cast<std::size_t>(got)});
+  for (;;) {
+    auto bytes = frames_.next();
+    if (!bytes) return false;
+    if (!*bytes) return true;
+    auto frame = decode_to_launcher(**bytes);
+    if (!frame || std::holds_alternative<to_launcher::end>(*frame)) return false;
+    pass_on(std::get<to_launcher::signal>(*frame).number);
   }
+}
 
-  /// False when the runner is gone or says that it is over.
-  bool obey() {
-    std::uint8_t buffer[4096];
-    const auto n = ::recv(orders_.control, buffer, sizeof buffer, MSG_DONTWAIT);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return true;
-    if (n <= 0) return false;
-    frames_.feed({buffer, static_cast<std::size_t>(n)});
-    for (;;) {
-      auto bytes = frames_.next();
-      if (!bytes) return false;
-      if (!*bytes) return true;
-      auto frame = decode_to_launcher(**bytes);
-      if (!frame || std::holds_alternative<to_launcher::end>(*frame)) return false;
-      const auto number = std::get<to_launcher::signal>(*frame).number;
-      for (auto pid : descendants_of(::getpid()))
-        if (pid != parent_)
-          ::kill(pid, number);  // the parent reports the ranks' ends, then goes by itself
-    }
+void warden::read_failures() {
+  exec_failure failure;
+  if (::read(failures_.get(), &failure, sizeof failure) != sizeof failure) return;
+  failure_told_ = true;
+  report(from_launcher::failed{{errc::bad_input, "cannot execute " + plan_.program.path + ": "
+                                                     + std::strerror(failure.error)}});
+}
+
+void warden::reap() {
+  rusage used;
+  int status;
+  for (pid_t pid; (pid = ::wait4(-1, &status, WNOHANG, &used)) > 0;) {
+    if (pid == zygote_) zygote_ended(status);
+    const auto rank = ranks_.find(pid);
+    if (rank == ranks_.end()) continue;
+    const auto in_ns = [](const timeval& time) {
+      return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000
+             + static_cast<std::uint64_t>(time.tv_usec) * 1'000;
+    };
+    report(from_launcher::ended{rank->second, pid, status,
+                                in_ns(used.ru_utime) + in_ns(used.ru_stime),
+                                static_cast<std::uint64_t>(used.ru_maxrss) * 1024});
+    ranks_.erase(rank);
   }
+}
 
-  [[noreturn]] void end_all() {
-    for (int rounds = 0; rounds < 1000; ++rounds) {
-      const auto left = descendants_of(::getpid());
-      for (auto pid : left) ::kill(pid, SIGKILL);
-      while (::waitpid(-1, nullptr, WNOHANG) > 0) {
-      }
-      if (left.empty()) break;
-      ::usleep(1000);
-    }
-    ::_exit(0);
-  }
+void warden::zygote_ended(int status) {
+  zygote_ = -1;
+  if (failure_told_) return;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
+  const auto how = WIFSIGNALED(status) ? "by signal " + std::to_string(WTERMSIG(status))
+                                       : "with status " + std::to_string(WEXITSTATUS(status));
+  report(from_launcher::failed{
+      {errc::bad_input, plan_.program.path + ", which ranks are forked from, ended " + how}});
+}
 
-  const warden_orders& orders_;
-  sigset_t mask_before_{};
-  int signals_ = -1;
-  pid_t parent_ = -1;
-  std::map<pid_t, std::uint32_t> ranks_;
-  frame_splitter frames_;
-};
+void warden::pass_on(int signal) {
+  std::vector<pid_t> groups;
+  for (const auto& [pid, rank] : ranks_) groups.push_back(pid);
+  if (zygote_ > 0) groups = process_tree::read().children_of(zygote_);
+  for (const auto pid : groups)
+    if (::kill(-pid, signal) != 0) ::kill(pid, signal);  // forked, and not yet a group of its own
+}
+
+/// One write a frame: the zygote writes to the same stream.
+void warden::report(const from_launcher::frame& frame) {
+  const auto bytes = encode(frame);
+  ssize_t sent;
+  do sent = ::send(plan_.control.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  while (sent < 0 && errno == EINTR);
+}
 
 }  // namespace
 
-void be_warden(const warden_orders& orders) { warden{orders}.live(); }
+void run_warden(warden_plan plan) {
+  warden(std::move(plan)).run();
+  ::_exit(0);
+}
 
 }  // namespace troupe

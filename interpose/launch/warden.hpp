@@ -1,32 +1,39 @@
-// warden: the process that holds the ranks. It starts them, reports their ends, and leaves nobody
-// behind.
+// warden: the process that holds a run's processes: starts them, reports their starts and ends,
+// passes signals on, kills.
 //
-// In a session of its own, so that a terminal's Ctrl-C reaches the runner alone. A child subreaper:
-// what ranks leave behind becomes its child. When the runner dies (its end of the control stream
-// closes) or says so, the warden kills every descendant and goes. Rules of this file:
-// single-threaded, no locks, no exceptions; it lives between fork and exec.
+// Single-threaded, in a session of its own (a terminal's Ctrl-C reaches only the runner), a child
+// subreaper: whatever a rank leaves behind becomes its child. It ends when the runner says so or is
+// gone (its end of the control stream closed), and then nothing of the run is left. Killed itself,
+// its children die with it.
 #pragma once
 
+#include <sys/resource.h>
+
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "interpose/descriptor.hpp"
 #include "interpose/launch/program.hpp"
+#include "interpose/launch/rank_environment.hpp"
 
 namespace troupe {
 
-struct warden_orders {
-  std::uint32_t world = 1;
-  int control = -1;
-  std::vector<std::string> command;      ///< [0] as the user wrote it
-  std::string program;                   ///< the file to execute
-  std::optional<python_program> python;  ///< the ranks are forked from one parent
-  std::vector<std::string> environment;  ///< "NAME=value", the whole
-  std::string library_folder;
-  std::vector<std::pair<int, int>> outputs;  ///< [rank]: write ends of stdout, stderr
+struct output_ends {
+  descriptor standard_output, standard_error;  ///< of one rank
 };
 
-[[noreturn]] void be_warden(const warden_orders& orders);
+struct warden_plan {
+  troupe::program program;
+  std::uint32_t world{};
+  troupe::environment environment;  ///< of the run
+  std::string library_folder;
+  rlimit rank_descriptors{};
+  std::vector<output_ends> outputs;  ///< write ends, by rank
+  descriptor control;
+};
+
+/// In the forked process; never returns.
+[[noreturn]] void run_warden(warden_plan plan);
 
 }  // namespace troupe

@@ -53,7 +53,6 @@ TEST_CASE("a program's sleeps and waits for futures give the slot up") {
   CHECK(port.expect<to_troupe::future_taken>().operation == issue.operation);
   CHECK(port.expect<to_troupe::blocked>().operations == std::vector{issue.operation});
   port.complete(issue.operation);
-  CHECK(port.expect<to_troupe::awaited>().operations == std::vector{issue.operation});
   port.expect<to_troupe::leave>();
   CHECK(wait_status(pid) == 0);
 }

@@ -1,0 +1,77 @@
+#include "interpose/launch/rank_environment.hpp"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <string_view>
+
+#include "interpose/descriptor.hpp"
+
+namespace troupe {
+namespace {
+
+environment own_environment() {
+  environment variables;
+  for (char** line = environ; line && *line; ++line) {
+    const std::string_view text = *line;
+    const auto equals = text.find('=');
+    if (equals != std::string_view::npos)
+      variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return variables;
+}
+
+/// A port that was free just now, for programs that listen there.
+std::string free_port() {
+  const descriptor probe(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* where = reinterpret_cast<sockaddr*>(&address);
+  if (!probe || ::bind(probe.get(), where, size) != 0
+      || ::getsockname(probe.get(), where, &size) != 0)
+    return "29500";
+  return std::to_string(ntohs(address.sin_port));
+}
+
+/// An empty part of a search path would mean the current folder.
+void put_first(environment& variables, const std::string& name, const std::string& path) {
+  auto& value = variables[name];
+  value = value.empty() ? path : path + ":" + value;
+}
+
+}  // namespace
+
+environment run_environment(const std::vector<std::pair<std::string, std::string>>& additions,
+                            std::uint32_t world, const std::string& library_folder) {
+  auto variables = own_environment();
+  for (const auto& [name, value] : additions) variables[name] = value;
+  const auto size = std::to_string(world);
+  variables["WORLD_SIZE"] = variables["LOCAL_WORLD_SIZE"] = size;
+  for (const auto* name : {"RANK", "LOCAL_RANK", "TROUPE_RANK_PID", "TROUPE_ZYGOTE"})
+    variables.erase(name);  // a run inside a rank is a run of its own
+  variables.emplace("MASTER_ADDR", "127.0.0.1");
+  variables.emplace("MASTER_PORT", free_port());
+  for (const auto* name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"})
+    variables.emplace(name, "1");
+  variables.emplace("PYTHONUNBUFFERED",
+                    "1");  // output reaches the user line by line through a pipe
+  put_first(variables, "PYTHONPATH", library_folder + "/python");
+  put_first(variables, "LD_PRELOAD", library_folder + "/libtroupe_preload.so");
+  return variables;
+}
+
+std::vector<std::string> rank_environment(environment of_run, std::uint32_t rank) {
+  of_run["RANK"] = of_run["LOCAL_RANK"] = std::to_string(rank);
+  return environment_lines(of_run);
+}
+
+std::vector<std::string> environment_lines(const environment& variables) {
+  std::vector<std::string> lines;
+  for (const auto& [name, value] : variables) lines.push_back(name + "=" + value);
+  return lines;
+}
+
+}  // namespace troupe

@@ -1,0 +1,25 @@
+// rank_environment: the variables of a run's processes, and those a rank has besides, as torchrun
+// sets them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+using environment = std::map<std::string, std::string>;
+
+/// Ours, with what every process of the run needs: hooks and preload library from the library
+/// folder, one thread for numerical libraries (unless set: many ranks share few cores), WORLD_SIZE
+/// and where rank 0 would be.
+environment run_environment(const std::vector<std::pair<std::string, std::string>>& additions,
+                            std::uint32_t world, const std::string& library_folder);
+
+/// NAME=VALUE lines with RANK and LOCAL_RANK of this rank.
+std::vector<std::string> rank_environment(environment of_run, std::uint32_t rank);
+std::vector<std::string> environment_lines(const environment& variables);
+
+}  // namespace troupe
