@@ -110,11 +110,8 @@ c10::intrusive_ptr<Future> posted_operation::future() {
     made = future_ = c10::make_intrusive<Future>(c10::ListType::create(c10::TensorType::get()));
     at_once = done();
   }
-  if (at_once) {
-    complete(*made);
-    return made;
-  }
-  watch_future(id_, *made);
+  watch_future(id_, *made);  // also when it is done: that it was taken is an edge of the graph
+  if (at_once) complete(*made);
   if (done()) forget_watched(id_);  // it may have finished before it was watched
   return made;
 }
