@@ -1,0 +1,253 @@
+#include "graph/kineto_exporter.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "graph/saturating.hpp"
+#include "messages/assert.hpp"
+#include "messages/release_reason.hpp"
+
+namespace troupe {
+namespace {
+
+std::string quoted(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string microseconds(std::uint64_t ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); }
+
+// PyTorch's names (c10::ScalarType, ProcessGroup's collectives).
+const char* dtype_name(element_type type) {
+  switch (type) {
+    case element_type::f64:
+      return "Double";
+    case element_type::f32:
+      return "Float";
+    case element_type::f16:
+      return "Half";
+    case element_type::bf16:
+      return "BFloat16";
+    case element_type::i64:
+      return "Long";
+    case element_type::i32:
+      return "Int";
+    case element_type::i16:
+      return "Short";
+    case element_type::i8:
+      return "Char";
+    case element_type::u8:
+      return "Byte";
+    case element_type::boolean:
+      return "Bool";
+    case element_type::c64:
+      return "ComplexFloat";
+    case element_type::c128:
+      return "ComplexDouble";
+  }
+  return "unknown";
+}
+
+const char* collective_name(operation op) {
+  if (op == operation::all_reduce) return "allreduce";
+  return to_string(op);
+}
+
+struct element_counts {
+  std::uint64_t in{};
+  std::optional<std::uint64_t> out;
+};
+
+// A node's size is what its rank gives, and where it gives nothing what it gets
+// (execution_graph.hpp).
+element_counts counts_of(const node& what, std::uint64_t n, bool is_root) {
+  const auto size = what.size / size_of(what.type);
+  switch (what.op) {
+    case operation::all_gather:
+      return {size, saturating_multiply(size, n)};
+    case operation::reduce_scatter:
+      return {size, size / n};
+    case operation::gather:
+      return {size, is_root ? saturating_multiply(size, n) : 0};
+    case operation::scatter:
+      return is_root ? element_counts{size, size / n} : element_counts{0, size};
+    case operation::all_to_all:
+      return {size, std::nullopt};
+    case operation::send:
+      return {size, 0};
+    case operation::recv:
+      return {0, size};
+    default:
+      return {size, size};
+  }
+}
+
+// PyTorch cuts long lists and then gives start and stride.
+std::string ranks_text(const std::vector<rank_id>& members) {
+  constexpr std::size_t listed_max = 30;
+  std::string text = "[";
+  for (std::size_t i = 0; i < std::min(members.size(), listed_max); ++i)
+    text += (i ? ", " : "") + std::to_string(members[i].value);
+  return text + (members.size() > listed_max ? ", ...]" : "]");
+}
+
+std::string stride_arguments(const std::vector<rank_id>& members) {
+  const std::int64_t first = members[0].value;
+  const std::int64_t stride = members.size() > 1 ? members[1].value - first : 1;
+  for (std::size_t i = 0; i < members.size(); ++i)
+    if (members[i].value != first + static_cast<std::int64_t>(i) * stride) return {};
+  return fmt::format(R"(, "Global rank start": {}, "Global rank stride": {})", first, stride);
+}
+
+}  // namespace
+
+void kineto_exporter::event(const std::string& text) {
+  to_.put(has_events_ ? ",\n" : "\n");
+  to_.put(text);
+  has_events_ = true;
+}
+
+void kineto_exporter::begin(const execution_graph& tables) {
+  tables_ = &tables;
+  group_arguments_.resize(tables.communicators.size());
+  call_sites_.resize(tables.call_sites.size());
+  const char* backend =
+      tables.communicators.empty() ? "gloo" : to_string(tables.communicators[0].rules);
+  to_.put("{\n\"schemaVersion\": 1,\n\"distributedInfo\": {");
+  to_.put(fmt::format(R"("backend": "{}", )", backend));
+  if (only_) to_.put(fmt::format(R"("rank": {}, )", only_->value));
+  to_.put(fmt::format(R"("world_size": {}, "pg_count": {}, "pg_config": [)", tables.world,
+                      tables.communicators.size()));
+  for (std::size_t i = 0; i < tables.communicators.size(); ++i) {
+    const auto& group = tables.communicators[i];
+    to_.put(fmt::format(
+        R"({}{{"pg_name": "{}", "pg_desc": {}, "backend_config": "{}", "pg_size": {}, "ranks": [)",
+        i ? ",\n" : "\n", i, quoted(group.name), to_string(group.rules), group.members.size()));
+    for (std::size_t member = 0; member < group.members.size(); ++member)
+      to_.put(fmt::format("{}{}", member ? ", " : "", group.members[member].value));
+    to_.put("]}");
+  }
+  to_.put("]},\n\"displayTimeUnit\": \"ms\",\n\"baseTimeNanoseconds\": 0,\n");
+  to_.put(
+      fmt::format("\"troupe\": {{\"stage\": \"{}\", \"metadata\": {{", to_string(tables.stage)));
+  for (std::size_t i = 0; i < tables.metadata.size(); ++i)
+    to_.put(fmt::format("{}{}: {}", i ? ", " : "", quoted(tables.metadata[i].first),
+                        quoted(tables.metadata[i].second)));
+  to_.put("}},\n\"traceEvents\": [");
+}
+
+const std::string& kineto_exporter::group_arguments(std::uint32_t communicator) {
+  auto& text = group_arguments_[communicator];
+  if (text.empty()) {
+    const auto& group = tables_->communicators[communicator];
+    text = fmt::format(
+        R"("Group size": {}, "Process Group Name": "{}", "Process Group Description": {}, "Process Group Ranks": "{}")",
+        group.members.size(), communicator, quoted(group.name), ranks_text(group.members));
+    text += stride_arguments(group.members);
+  }
+  return text;
+}
+
+const std::string& kineto_exporter::call_site(std::uint32_t number) {
+  auto& text = call_sites_[number];
+  if (text.empty()) text = quoted(tables_->call_sites[number]);
+  return text;
+}
+
+std::int64_t kineto_exporter::group_rank(std::uint32_t communicator, rank_id rank) {
+  auto [known, is_new] = group_ranks_.try_emplace(communicator);
+  if (is_new) {
+    const auto& members = tables_->communicators[communicator].members;
+    known->second = std::find(members.begin(), members.end(), rank) - members.begin();
+  }
+  return known->second;
+}
+
+std::string kineto_exporter::arguments(const node& what, rank_id rank, std::size_t index) {
+  auto text = fmt::format(R"("node": {})", index);
+  if (what.kind == node_kind::copy) text += fmt::format(R"(, "bytes": {})", what.size);
+  if (what.call_site != 0) text += fmt::format(R"(, "Call site": {})", call_site(what.call_site));
+  if (!communicates(what.kind)) return text;
+  const auto members = tables_->communicators[what.communicator].members.size();
+  const auto self = group_rank(what.communicator, rank);
+  const auto counts = counts_of(what, members, what.peer == self);
+  text += fmt::format(R"(, "Collective name": "{}", "In msg nelems": {}, )",
+                      collective_name(what.op), counts.in);
+  if (counts.out) text += fmt::format(R"("Out msg nelems": {}, )", *counts.out);
+  text += fmt::format(R"("dtype": "{}", "Rank": {}, "Seq": {}, "bytes": {}, "stream": {})",
+                      dtype_name(what.type), self, what.sequence, what.size, what.stream);
+  if (what.reduce != reduction::none)
+    text += fmt::format(R"(, "reduction": "{}")", to_string(what.reduce));
+  if (what.kind != node_kind::collective) {
+    const bool sends = what.kind == node_kind::send;
+    text += fmt::format(R"(, "Src Rank": {}, "Dst Rank": {}, "tag": {})", sends ? self : what.peer,
+                        sends ? what.peer : self, what.tag);
+  }
+  return text;
+}
+
+void kineto_exporter::describe_row(rank_id rank, std::size_t thread, const std::string& name) {
+  event(fmt::format(
+      R"({{"ph": "M", "name": "thread_name", "pid": {}, "tid": {}, "ts": 0.000, "args": {{"name": {}}}}})",
+      rank.value, thread, quoted(name)));
+  event(fmt::format(
+      R"({{"ph": "M", "name": "thread_sort_index", "pid": {}, "tid": {}, "ts": 0.000, "args": {{"sort_index": {}}}}})",
+      rank.value, thread, thread));
+}
+
+void kineto_exporter::add(rank_id rank, std::span<const node> nodes,
+                          std::span<const slot_interval> of_rank) {
+  TROUPE_ASSERT(tables_ != nullptr);
+  const auto timeline = lay_out(nodes);
+  group_ranks_.clear();
+  event(fmt::format(
+      R"({{"ph": "M", "name": "process_name", "pid": {0}, "tid": 0, "ts": 0.000, "args": {{"name": "rank {0}"}}}})",
+      rank.value));
+  event(fmt::format(
+      R"({{"ph": "M", "name": "process_sort_index", "pid": {0}, "tid": 0, "ts": 0.000, "args": {{"sort_index": {0}}}}})",
+      rank.value));
+  for (std::size_t row = 0; row < timeline.rows.size(); ++row)
+    describe_row(rank, row, row_name(timeline.rows[row], tables_->communicators));
+  const auto slot_thread = timeline.rows.size();
+  describe_row(rank, slot_thread, "slot");
+
+  for (std::size_t i = 0; i < nodes.size() && !to_.failed(); ++i) {
+    const auto& what = nodes[i];
+    if (what.kind == node_kind::marker) {
+      event(fmt::format(
+          R"({{"ph": "i", "s": "t", "cat": "user_annotation", "name": "{}", "pid": {}, "tid": {}, "ts": {}, "args": {{"node": {}}}}})",
+          to_string(what.marker), rank.value, timeline.row[i], microseconds(timeline.start_ns[i]),
+          i));
+      continue;
+    }
+    const bool is_communication = communicates(what.kind);
+    event(fmt::format(
+        R"({{"ph": "X", "cat": "{}", "name": "{}", "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{{}{}{}}}}})",
+        is_communication ? "kernel" : "cpu_op", node_name(what, tables_->communicators), rank.value,
+        timeline.row[i], microseconds(timeline.start_ns[i]),
+        microseconds(timeline.end_ns[i] - timeline.start_ns[i]), arguments(what, rank, i),
+        is_communication ? ", " : "", is_communication ? group_arguments(what.communicator) : ""));
+    const auto issuer = is_communication ? issuer_of(nodes, i) : nodes.size();
+    if (issuer == nodes.size()) continue;
+    // An arrow hangs on the span that contains its time: the issuer's last nanosecond.
+    const auto from =
+        timeline.end_ns[issuer] - (timeline.end_ns[issuer] > timeline.start_ns[issuer]);
+    event(fmt::format(
+        R"({{"ph": "s", "id": {}, "cat": "ac2g", "name": "ac2g", "pid": {}, "tid": {}, "ts": {}}})",
+        ++arrows_, rank.value, timeline.row[issuer], microseconds(from)));
+    event(fmt::format(
+        R"({{"ph": "f", "bp": "e", "id": {}, "cat": "ac2g", "name": "ac2g", "pid": {}, "tid": {}, "ts": {}}})",
+        arrows_, rank.value, timeline.row[i], microseconds(timeline.start_ns[i])));
+  }
+  for (const auto& span : slot_spans(of_rank))
+    event(fmt::format(
+        R"({{"ph": "X", "cat": "slot", "name": "{}", "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{"{}": "{}"}}}})",
+        span_name(span), rank.value, slot_thread, microseconds(span.start_ns),
+        microseconds(span.end_ns - span.start_ns), span.is_running ? "given up" : "reason",
+        to_string(static_cast<release_reason>(span.why))));
+}
+
+void kineto_exporter::end() { to_.put("\n]\n}\n"); }
+
+}  // namespace troupe
