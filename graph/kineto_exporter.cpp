@@ -83,13 +83,14 @@ element_counts counts_of(const node& what, std::uint64_t n, bool is_root) {
   }
 }
 
+constexpr std::size_t listed_ranks_max = 30;
+
 // PyTorch cuts long lists and then gives start and stride.
 std::string ranks_text(const std::vector<rank_id>& members) {
-  constexpr std::size_t listed_max = 30;
   std::string text = "[";
-  for (std::size_t i = 0; i < std::min(members.size(), listed_max); ++i)
+  for (std::size_t i = 0; i < std::min(members.size(), listed_ranks_max); ++i)
     text += (i ? ", " : "") + std::to_string(members[i].value);
-  return text + (members.size() > listed_max ? ", ...]" : "]");
+  return text + (members.size() > listed_ranks_max ? ", ...]" : "]");
 }
 
 std::string stride_arguments(const std::vector<rank_id>& members) {
@@ -102,10 +103,31 @@ std::string stride_arguments(const std::vector<rank_id>& members) {
 
 }  // namespace
 
-void kineto_exporter::event(const std::string& text) {
+// `name` is one of ours, `rest` the members behind those that all events have.
+void kineto_exporter::event(char phase, const char* name, place where, std::uint64_t at_ns,
+                            const std::string& rest) {
   to_.put(has_events_ ? ",\n" : "\n");
-  to_.put(text);
+  to_.put(fmt::format(R"({{"ph": "{}", "name": "{}", "pid": {}, "tid": {}, "ts": {}{}}})", phase,
+                      name, where.rank.value, where.thread, microseconds(at_ns), rest));
   has_events_ = true;
+}
+
+void kineto_exporter::span(const char* category, const std::string& name, place where,
+                           std::uint64_t start_ns, std::uint64_t end_ns,
+                           const std::string& arguments) {
+  event('X', name.c_str(), where, start_ns,
+        fmt::format(R"(, "cat": "{}", "dur": {}, "args": {{{}}})", category,
+                    microseconds(end_ns - start_ns), arguments));
+}
+
+// An arrow hangs on the span that contains its time: the issuer's last nanosecond.
+void kineto_exporter::arrow(rank_id rank, const rank_timeline& timeline, std::size_t issuer,
+                            std::size_t operation) {
+  const bool has_length = timeline.end_ns[issuer] > timeline.start_ns[issuer];
+  const auto rest = fmt::format(R"(, "cat": "ac2g", "id": {})", ++arrows_);
+  event('s', "ac2g", {rank, timeline.row[issuer]}, timeline.end_ns[issuer] - has_length, rest);
+  event('f', "ac2g", {rank, timeline.row[operation]}, timeline.start_ns[operation],
+        rest + R"(, "bp": "e")");
 }
 
 void kineto_exporter::begin(const execution_graph& tables) {
@@ -141,10 +163,11 @@ const std::string& kineto_exporter::group_arguments(std::uint32_t communicator) 
   auto& text = group_arguments_[communicator];
   if (text.empty()) {
     const auto& group = tables_->communicators[communicator];
-    text = fmt::format(
-        R"("Group size": {}, "Process Group Name": "{}", "Process Group Description": {}, "Process Group Ranks": "{}")",
-        group.members.size(), communicator, quoted(group.name), ranks_text(group.members));
-    text += stride_arguments(group.members);
+    text = fmt::format(R"("Group size": {}, "Process Group Name": "{}", )", group.members.size(),
+                       communicator);
+    text += fmt::format(R"("Process Group Description": {}, "Process Group Ranks": "{}")",
+                        quoted(group.name), ranks_text(group.members));
+    if (group.members.size() > listed_ranks_max) text += stride_arguments(group.members);
   }
   return text;
 }
@@ -187,13 +210,13 @@ std::string kineto_exporter::arguments(const node& what, rank_id rank, std::size
   return text;
 }
 
-void kineto_exporter::describe_row(rank_id rank, std::size_t thread, const std::string& name) {
-  event(fmt::format(
-      R"({{"ph": "M", "name": "thread_name", "pid": {}, "tid": {}, "ts": 0.000, "args": {{"name": {}}}}})",
-      rank.value, thread, quoted(name)));
-  event(fmt::format(
-      R"({{"ph": "M", "name": "thread_sort_index", "pid": {}, "tid": {}, "ts": 0.000, "args": {{"sort_index": {}}}}})",
-      rank.value, thread, thread));
+void kineto_exporter::describe(const char* what, place where, const std::string& name,
+                               std::size_t order) {
+  const std::string kind{what};
+  event('M', (kind + "_name").c_str(), where, 0,
+        fmt::format(R"(, "args": {{"name": {}}})", quoted(name)));
+  event('M', (kind + "_sort_index").c_str(), where, 0,
+        fmt::format(R"(, "args": {{"sort_index": {}}})", order));
 }
 
 void kineto_exporter::add(rank_id rank, std::span<const node> nodes,
@@ -201,51 +224,33 @@ void kineto_exporter::add(rank_id rank, std::span<const node> nodes,
   TROUPE_ASSERT(tables_ != nullptr);
   const auto timeline = lay_out(nodes);
   group_ranks_.clear();
-  event(fmt::format(
-      R"({{"ph": "M", "name": "process_name", "pid": {0}, "tid": 0, "ts": 0.000, "args": {{"name": "rank {0}"}}}})",
-      rank.value));
-  event(fmt::format(
-      R"({{"ph": "M", "name": "process_sort_index", "pid": {0}, "tid": 0, "ts": 0.000, "args": {{"sort_index": {0}}}}})",
-      rank.value));
+  describe("process", {rank, 0}, "rank " + std::to_string(rank.value), rank.value);
   for (std::size_t row = 0; row < timeline.rows.size(); ++row)
-    describe_row(rank, row, row_name(timeline.rows[row], tables_->communicators));
-  const auto slot_thread = timeline.rows.size();
-  describe_row(rank, slot_thread, "slot");
+    describe("thread", {rank, row}, row_name(timeline.rows[row], tables_->communicators), row);
+  const place slot_row{rank, timeline.rows.size()};
+  describe("thread", slot_row, "slot", slot_row.thread);
 
   for (std::size_t i = 0; i < nodes.size() && !to_.failed(); ++i) {
     const auto& what = nodes[i];
+    const place where{rank, timeline.row[i]};
     if (what.kind == node_kind::marker) {
-      event(fmt::format(
-          R"({{"ph": "i", "s": "t", "cat": "user_annotation", "name": "{}", "pid": {}, "tid": {}, "ts": {}, "args": {{"node": {}}}}})",
-          to_string(what.marker), rank.value, timeline.row[i], microseconds(timeline.start_ns[i]),
-          i));
+      event('i', to_string(what.marker), where, timeline.start_ns[i],
+            fmt::format(R"(, "cat": "user_annotation", "s": "t", "args": {{"node": {}}})", i));
       continue;
     }
     const bool is_communication = communicates(what.kind);
-    event(fmt::format(
-        R"({{"ph": "X", "cat": "{}", "name": "{}", "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{{}{}{}}}}})",
-        is_communication ? "kernel" : "cpu_op", node_name(what, tables_->communicators), rank.value,
-        timeline.row[i], microseconds(timeline.start_ns[i]),
-        microseconds(timeline.end_ns[i] - timeline.start_ns[i]), arguments(what, rank, i),
-        is_communication ? ", " : "", is_communication ? group_arguments(what.communicator) : ""));
-    const auto issuer = is_communication ? issuer_of(nodes, i) : nodes.size();
-    if (issuer == nodes.size()) continue;
-    // An arrow hangs on the span that contains its time: the issuer's last nanosecond.
-    const auto from =
-        timeline.end_ns[issuer] - (timeline.end_ns[issuer] > timeline.start_ns[issuer]);
-    event(fmt::format(
-        R"({{"ph": "s", "id": {}, "cat": "ac2g", "name": "ac2g", "pid": {}, "tid": {}, "ts": {}}})",
-        ++arrows_, rank.value, timeline.row[issuer], microseconds(from)));
-    event(fmt::format(
-        R"({{"ph": "f", "bp": "e", "id": {}, "cat": "ac2g", "name": "ac2g", "pid": {}, "tid": {}, "ts": {}}})",
-        arrows_, rank.value, timeline.row[i], microseconds(timeline.start_ns[i])));
+    auto all = arguments(what, rank, i);
+    if (is_communication) all += ", " + group_arguments(what.communicator);
+    span(is_communication ? "kernel" : "cpu_op", node_name(what, tables_->communicators), where,
+         timeline.start_ns[i], timeline.end_ns[i], all);
+    if (!is_communication) continue;
+    if (const auto issuer = issuer_of(nodes, i); issuer < nodes.size())
+      arrow(rank, timeline, issuer, i);
   }
-  for (const auto& span : slot_spans(of_rank))
-    event(fmt::format(
-        R"({{"ph": "X", "cat": "slot", "name": "{}", "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{"{}": "{}"}}}})",
-        span_name(span), rank.value, slot_thread, microseconds(span.start_ns),
-        microseconds(span.end_ns - span.start_ns), span.is_running ? "given up" : "reason",
-        to_string(static_cast<release_reason>(span.why))));
+  for (const auto& each : slot_spans(of_rank))
+    span("slot", span_name(each), slot_row, each.start_ns, each.end_ns,
+         fmt::format(R"("{}": "{}")", each.is_running ? "given up" : "reason",
+                     to_string(static_cast<release_reason>(each.why))));
 }
 
 void kineto_exporter::end() { to_.put("\n]\n}\n"); }

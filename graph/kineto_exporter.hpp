@@ -30,8 +30,18 @@ class kineto_exporter final : public timeline_exporter {
   void end() override;
 
  private:
-  void event(const std::string& text);
-  void describe_row(rank_id rank, std::size_t thread, const std::string& name);
+  struct place {
+    rank_id rank;
+    std::size_t thread{};
+  };
+
+  void event(char phase, const char* name, place where, std::uint64_t at_ns,
+             const std::string& rest);
+  void span(const char* category, const std::string& name, place where, std::uint64_t start_ns,
+            std::uint64_t end_ns, const std::string& arguments);
+  void arrow(rank_id rank, const rank_timeline& timeline, std::size_t issuer,
+             std::size_t operation);
+  void describe(const char* what, place where, const std::string& name, std::size_t order);
   std::string arguments(const node& what, rank_id rank, std::size_t index);
   const std::string& call_site(std::uint32_t number);
   std::int64_t group_rank(std::uint32_t communicator, rank_id rank);

@@ -37,11 +37,14 @@ TEST_CASE("a Kineto timeline has every node once, at its time") {
   CHECK(timeline["troupe"]["metadata"]["torch"] == "1.13.0");
   std::map<int, std::set<int>> nodes;
   for (const auto& event : timeline["traceEvents"]) {
-    if (event["ph"] != "X" || event["cat"] == "slot") continue;
+    const bool is_marker = event["ph"] == "i";
+    if ((event["ph"] != "X" && !is_marker) || event["cat"] == "slot") continue;
     const int rank = event["pid"], number = event["args"]["node"];
     REQUIRE(nodes[rank].insert(number).second);
     const auto expected = lay_out(graph.ranks[rank]);
     CHECK(ns(event["ts"]) == static_cast<std::int64_t>(expected.start_ns[number]));
+    CHECK(is_marker == (graph.ranks[rank][number].kind == node_kind::marker));
+    if (is_marker) continue;
     CHECK(ns(event["dur"]) == static_cast<std::int64_t>(graph.ranks[rank][number].duration_ns));
   }
   for (int rank = 0; rank < 4; ++rank) CHECK(nodes[rank].size() == graph.ranks[rank].size());
@@ -60,7 +63,7 @@ TEST_CASE("communication carries PyTorch's arguments") {
   CHECK(args["Process Group Name"] == "0");
   CHECK(args["Process Group Description"] == "default_pg");
   CHECK(args["Process Group Ranks"] == "[0, 1, 2, 3]");
-  CHECK(args["call site"] == "train.py:42 in step");
+  CHECK(args["Call site"] == "train.py:42 in step");
   const auto* recv = find(timeline["traceEvents"], 2, "nccl:recv");
   REQUIRE(recv);
   CHECK((*recv)["args"]["Src Rank"] == 1);
@@ -130,6 +133,32 @@ TEST_CASE("one rank alone is a file as PyTorch writes it") {
       json::parse(exported<kineto_exporter>(graph, 2, 2, std::optional(rank_id{2})));
   CHECK(timeline["distributedInfo"]["rank"] == 2);
   for (const auto& event : timeline["traceEvents"]) CHECK(event["pid"] == 2);
+}
+
+TEST_CASE("times are exact however late they are") {
+  auto graph = sample::small_graph();
+  graph.ranks[0].front().gap_ns = 9'007'199'254'740'993;  // 2^53 + 1: no double holds it
+  CHECK(exported<kineto_exporter>(graph, 0, 0, std::nullopt).find(R"("ts": 9007199254740.993)")
+        != std::string::npos);
+}
+
+TEST_CASE("a long list of ranks is cut as PyTorch cuts it") {
+  execution_graph graph;
+  graph.world = 64;
+  std::vector<std::uint32_t> members;
+  for (std::uint32_t member = 0; member < 32; ++member) members.push_back(2 * member);
+  graph.communicators = {sample::group(members, "even")};
+  graph.call_sites = {"", "a.py:1 in f"};
+  graph.ranks.resize(64);
+  graph.ranks[2] = {sample::compute(5), sample::collective(operation::all_reduce, 0, 1, 4)};
+  const auto timeline = json::parse(exported<kineto_exporter>(graph, 2, 2, std::nullopt));
+  const auto* found = find(timeline["traceEvents"], 2, "gloo:all_reduce");
+  REQUIRE(found);
+  const std::string ranks = (*found)["args"]["Process Group Ranks"];
+  CHECK(ranks.ends_with(", 56, 58, ...]"));
+  CHECK((*found)["args"]["Global rank start"] == 0);
+  CHECK((*found)["args"]["Global rank stride"] == 2);
+  CHECK((*found)["args"]["Rank"] == 1);
 }
 
 TEST_CASE("names that are no valid text do not spoil the JSON") {

@@ -67,9 +67,12 @@ struct slice {
 };
 
 struct timeline {
+  int packets = 0;
   std::map<std::uint64_t, std::string> tracks;
   std::map<std::uint64_t, std::uint64_t> parents;
   std::map<std::uint64_t, std::vector<slice>> slices;  // [track]
+  std::map<std::uint64_t, std::vector<slice>> instants;
+  std::map<std::uint64_t, std::uint64_t> latest;
   std::map<std::uint64_t, int> arrow_starts, arrow_ends;
 };
 
@@ -81,6 +84,8 @@ timeline read(const std::string& bytes) {
     REQUIRE(outer.number == 1);
     const auto packet = parse(outer.bytes);
     REQUIRE(find(packet, 10)->value == 1);
+    const bool is_first = made.packets++ == 0;
+    REQUIRE(find(packet, 13)->value == (is_first ? 3 : 2));  // only there is the state cleared
     if (const auto* interned = find(packet, 12))
       for (const auto& entry : parse(interned->bytes))
         if (entry.number == 2) {
@@ -98,12 +103,18 @@ timeline read(const std::string& bytes) {
       const auto track = find(event, 11)->value;
       REQUIRE(made.tracks.count(track));
       auto& running = open[track];
-      if (find(event, 9)->value == 1) {
+      const auto at = find(packet, 8)->value;
+      REQUIRE(at >= made.latest[track]);
+      made.latest[track] = at;
+      if (find(event, 9)->value == 3) {
         REQUIRE_FALSE(running);
-        running = slice{names.at(find(event, 10)->value), find(packet, 8)->value, 0};
+        made.instants[track].push_back({names.at(find(event, 10)->value), at, at});
+      } else if (find(event, 9)->value == 1) {
+        REQUIRE_FALSE(running);
+        running = slice{names.at(find(event, 10)->value), at, 0};
       } else {
         REQUIRE(running);
-        running->end = find(packet, 8)->value;
+        running->end = at;
         made.slices[track].push_back(*running);
         running.reset();
       }
@@ -135,6 +146,11 @@ TEST_CASE(
     if (seen.tracks.at(track) != "slot")
       by_process[process].insert(by_process[process].end(), slices.begin(), slices.end());
   }
+  for (const auto& [track, markers] : seen.instants) {
+    CHECK(seen.tracks.at(track) == "program");
+    auto& all = by_process[seen.tracks.at(seen.parents.at(track))];
+    all.insert(all.end(), markers.begin(), markers.end());
+  }
   for (std::uint32_t rank = 0; rank < graph.world; ++rank) {
     const auto expected = lay_out(graph.ranks[rank]);
     auto& slices = by_process["rank " + std::to_string(rank)];
@@ -162,6 +178,19 @@ TEST_CASE("a slot's track shows which rank holds it") {
     return;
   }
   FAIL("no track for slot 0");
+}
+
+TEST_CASE("a slot that a file gives to two ranks at once gets a second lane") {
+  auto graph = sample::small_graph();
+  graph.slots = {{{0}, {3}, 100, 200, 0}, {{1}, {3}, 150, 300, 0}, {{2}, {3}, 200, 250, 0}};
+  const auto seen = export_all(graph);
+  std::map<std::string, std::vector<std::string>> held;
+  for (const auto& [track, slices] : seen.slices)
+    if (seen.tracks.at(seen.parents.at(track)) == "slots")
+      for (const auto& each : slices) held[seen.tracks.at(track)].push_back(each.name);
+  using names = std::vector<std::string>;
+  CHECK(held["slot 3"] == names{"rank 0", "rank 2"});
+  CHECK(held["slot 3, lane 1"] == names{"rank 1"});
 }
 
 TEST_CASE("every arrow has one beginning and one end") {

@@ -38,6 +38,40 @@ TEST_CASE("what a rank was seen doing is laid out where it was seen") {
   CHECK(timeline.rows.size() == 3);  // program, two lanes
 }
 
+TEST_CASE(
+    "an overlapping operation starts when it was issued, also behind an interrupted compute") {
+  rank_graph_builder builder(0);
+  auto issue = [&](std::uint64_t number, std::uint64_t at) {
+    builder.issued({number}, sample::collective(operation::all_reduce, 0, number, 64), false, at);
+  };
+  issue(1, 100);
+  builder.blocked(150);  // off its slot in the middle of what it computes
+  builder.resumed(400);
+  issue(2, 500);
+  builder.resolved({1}, 900);
+  builder.resolved({2}, 950);
+  builder.ended(1000);
+  const auto nodes = builder.take();
+  const auto timeline = lay_out(nodes);
+  std::vector<std::uint64_t> starts;
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    if (communicates(nodes[i].kind)) starts.push_back(timeline.start_ns[i]);
+  CHECK(starts == std::vector<std::uint64_t>{100, 500});
+}
+
+TEST_CASE("times that no clock reaches stay on the picture") {
+  std::vector<node> nodes(2000, sample::compute(std::uint64_t{1} << 56));
+  const auto timeline = lay_out(nodes);
+  CHECK(timeline.end_ns.back() == timeline_ns_max);
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    REQUIRE(timeline.start_ns[i] <= timeline.end_ns[i]);
+  const auto most = ~std::uint64_t{0};
+  const auto spans =
+      slot_spans(std::vector<slot_interval>{{{0}, {0}, 5, most, 0}, {{0}, {0}, most, 3, 0}});
+  REQUIRE(spans.size() == 1);
+  CHECK(spans[0].end_ns == timeline_ns_max);
+}
+
 TEST_CASE("no two nodes overlap on a row, whatever their times") {
   std::mt19937_64 chance(9);
   for (int round = 0; round < 20; ++round) {
