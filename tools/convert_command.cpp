@@ -1,0 +1,199 @@
+// convert_command: `troupe convert`: a trace as a timeline that other tools show.
+//
+// One rank's nodes are in memory at a time. Not here: what the formats hold
+// (graph/kineto_exporter.hpp, graph/perfetto_exporter.hpp).
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "graph/buffered_output.hpp"
+#include "graph/kineto_exporter.hpp"
+#include "graph/perfetto_exporter.hpp"
+#include "graph/prism_trace_reader.hpp"
+#include "tools/commands.hpp"
+#include "tools/json_output.hpp"
+#include "tools/rank_list.hpp"
+#include "tools/replacement_file.hpp"
+
+namespace troupe {
+namespace {
+
+enum class timeline_format { kineto, perfetto };
+
+std::optional<timeline_format> format_of(const std::string& path) {
+  if (path.ends_with(".json")) return timeline_format::kineto;
+  if (path.ends_with(".perfetto") || path.ends_with(".pftrace")) return timeline_format::perfetto;
+  return std::nullopt;
+}
+
+struct convert_options {
+  std::string in, out, ranks, json;
+  timeline_format format{};
+  bool quiet = false;
+};
+
+int complain(errc code, const std::string& text) {
+  std::fprintf(stderr, "troupe convert: %s\n", text.c_str());
+  return exit_status(code);
+}
+
+/// Everything of the trace but its nodes, the slot intervals by rank. A cut trace says so in its
+/// metadata.
+result<execution_graph> tables_of(prism_trace_reader& trace) {
+  execution_graph tables;
+  tables.world = trace.world();
+  tables.stage = trace.stage();
+  tables.communicators = trace.communicators();
+  tables.call_sites = trace.call_sites();
+  tables.metadata = trace.metadata();
+  if (trace.is_cut()) tables.metadata.emplace_back("incomplete", trace.cut_text());
+  TROUPE_TRY(slots, trace.load_slots());
+  std::stable_sort(slots.begin(), slots.end(),
+                   [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  tables.slots = std::move(slots);
+  return tables;
+}
+
+std::span<const slot_interval> slots_of(rank_id rank, const execution_graph& tables) {
+  const auto begin = std::partition_point(tables.slots.begin(), tables.slots.end(),
+                                          [=](const auto& each) { return each.rank < rank; });
+  const auto end = std::partition_point(begin, tables.slots.end(),
+                                        [=](const auto& each) { return each.rank == rank; });
+  return {begin, end};
+}
+
+struct conversion {
+  std::uint64_t nodes = 0, output_bytes = 0;
+};
+
+result<conversion> write_timeline(prism_trace_reader& trace, const std::vector<rank_id>& ranks,
+                                  timeline_format format, const std::string& path) {
+  TROUPE_TRY(tables, tables_of(trace));
+  TROUPE_TRY(file, replacement_file::reserve(path));
+  TROUPE_TRY(opened, output_file::create(file.temporary_path()));
+  buffered_output to{std::move(opened)};
+  std::unique_ptr<timeline_exporter> exporter;
+  if (format == timeline_format::kineto)
+    exporter = std::make_unique<kineto_exporter>(
+        to, ranks.size() == 1 ? std::optional{ranks.front()} : std::nullopt);
+  else
+    exporter = std::make_unique<perfetto_exporter>(to);
+  conversion done;
+  exporter->begin(tables);
+  for (auto rank : ranks) {
+    TROUPE_TRY(nodes, trace.load(rank));
+    exporter->add(rank, nodes, slots_of(rank, tables));
+    if (to.failed()) return to.status().error();
+    done.nodes += nodes.size();
+  }
+  exporter->end();
+  if (auto closed = to.close(); !closed) return closed.error();
+  done.output_bytes = to.written_bytes();
+  if (auto placed = file.put_in_place(); !placed) return placed.error();
+  return done;
+}
+
+nlohmann::ordered_json finding(const char* kind, const std::string& text) {
+  return {{"kind", kind}, {"text", text}};
+}
+
+int fail(const error& why, nlohmann::ordered_json report, const std::string& json) {
+  report["outcome"] = to_string(why.code);
+  report["findings"].push_back(finding(to_string(why.code), to_string(why)));
+  if (auto written = write_json(json, report); !written)
+    complain(written.error().code, written.error().context);
+  return complain(why.code, to_string(why));
+}
+
+void print_summary(const convert_options& options, const nlohmann::ordered_json& report) {
+  std::fprintf(stderr, "troupe: %s: %zu of %llu ranks, %llu nodes, %.1f MiB\n", options.out.c_str(),
+               report["ranks"].size(), report["world"].get<unsigned long long>(),
+               report["nodes"].get<unsigned long long>(),
+               report["output_bytes"].get<double>() / static_cast<double>(MiB));
+}
+
+int convert(const convert_options& options) {
+  const auto began = std::chrono::steady_clock::now();
+  nlohmann::ordered_json report{
+      {"outcome", "done"},
+      {"findings", nlohmann::ordered_json::array()},
+      {"input", options.in},
+      {"output", options.out},
+      {"format", options.format == timeline_format::kineto ? "kineto" : "perfetto"}};
+  std::error_code ignored;
+  if (std::filesystem::equivalent(options.in, options.out, ignored))
+    return fail({errc::usage, options.out + " is the trace itself"}, report, options.json);
+  auto trace = prism_trace_reader::open(options.in);
+  if (!trace) return fail(trace.error(), report, options.json);
+  result<std::vector<rank_id>> ranks = all_ranks((*trace)->world());
+  if (!options.ranks.empty()) ranks = parse_rank_list(options.ranks, (*trace)->world());
+  if (!ranks) return fail({errc::usage, "--ranks: " + ranks.error().context}, report, options.json);
+  if ((*trace)->is_cut()) {
+    report["findings"].push_back(finding("cut_input", (*trace)->cut_text()));
+    std::fprintf(stderr, "troupe convert: warning: %s\n", (*trace)->cut_text().c_str());
+  }
+  auto done = write_timeline(**trace, *ranks, options.format, options.out);
+  if (!done) return fail(done.error(), report, options.json);
+  report["world"] = (*trace)->world();
+  report["ranks"] = nlohmann::ordered_json::array();
+  for (auto rank : *ranks) report["ranks"].push_back(rank.value);
+  report["nodes"] = done->nodes;
+  report["is_cut"] = (*trace)->is_cut();
+  report["output_bytes"] = done->output_bytes;
+  report["wall_ns"] = std::chrono::nanoseconds(std::chrono::steady_clock::now() - began).count();
+  if (!options.quiet) print_summary(options, report);
+  if (auto written = write_json(options.json, report); !written)
+    return complain(written.error().code, written.error().context);
+  return 0;
+}
+
+}  // namespace
+
+int convert_command(int argc, char** argv) {
+  CLI::App app{"Writes the trace IN as a timeline OUT; OUT's ending says in which format.",
+               "troupe convert"};
+  app.footer(
+      "Endings: .json                 JSON as PyTorch's profiler writes it (Perfetto,\n"
+      "                               chrome://tracing)\n"
+      "         .perfetto, .pftrace   Perfetto's own, for https://ui.perfetto.dev: smaller, and "
+      "with\n"
+      "                               the ranks that each slot held\n"
+      "A trace whose writer was killed is read as far as it goes, with a warning. OUT appears "
+      "when\n"
+      "it is whole, or not at all.\n"
+      "Exit status: 0 done, 2 usage, 3 bad input, 6 out of disk or memory, 130 interrupted.\n\n"
+      "Examples: troupe convert run.prism run.perfetto\n"
+      "          troupe convert run.prism rank3.json --ranks 3\n"
+      "          troupe convert run.prism some.json --ranks 0-3,8 --json -");
+  convert_options options;
+  app.add_option("IN", options.in, "the trace")->required()->type_name("FILE");
+  app.add_option("OUT", options.out, "the timeline")->required()->type_name("FILE");
+  app.add_option("--ranks", options.ranks,
+                 "these ranks only (of one rank, a .json is what PyTorch writes for one)")
+      ->type_name("LIST");
+  app.add_option("--json", options.json, "write what was done as JSON to FILE (-: standard output)")
+      ->type_name("FILE");
+  app.add_flag("-q,--quiet", options.quiet, "no closing line");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& wrong) {
+    if (wrong.get_exit_code() == 0) return app.exit(wrong);
+    return complain(errc::usage, std::string{wrong.what()} + " (troupe convert --help)");
+  }
+  const auto format = format_of(options.out);
+  if (!format)
+    return complain(errc::usage,
+                    options.out + ": expected a name that ends in .json, .perfetto or .pftrace");
+  options.format = *format;
+  std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of write(2), not a death
+  return convert(options);
+}
+
+}  // namespace troupe
