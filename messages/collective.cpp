@@ -151,10 +151,11 @@ std::uint64_t output_count(const collective_call& call, std::uint32_t group_rank
   bool is_root = static_cast<std::int64_t>(call.root) == group_rank;
   switch (call.op) {
     case operation::all_reduce:
-    case operation::broadcast:
     case operation::scatter:
     case operation::recv:
       return call.count;
+    case operation::broadcast:
+      return is_root ? 0 : call.count;
     case operation::reduce:
       return is_root ? call.count : 0;
     case operation::all_gather:

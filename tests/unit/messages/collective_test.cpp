@@ -32,7 +32,7 @@ TEST_CASE("what members give and get is what each operation says") {
     operation op;
     std::uint64_t root_in, other_in, root_out, other_out;
   } rows[] = {
-      {operation::all_reduce, 12, 12, 12, 12},   {operation::broadcast, 12, 0, 12, 12},
+      {operation::all_reduce, 12, 12, 12, 12},   {operation::broadcast, 12, 0, 0, 12},
       {operation::reduce, 12, 12, 12, 0},        {operation::all_gather, 12, 12, 48, 48},
       {operation::reduce_scatter, 12, 12, 3, 3}, {operation::all_to_all, 12, 12, 12, 12},
       {operation::gather, 12, 12, 48, 0},        {operation::scatter, 48, 0, 12, 12},
