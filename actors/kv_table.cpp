@@ -13,14 +13,15 @@ bool kv_table::lacks(const store_request& request) const {
 }
 
 result<store_reply> kv_table::put(const std::string& key, std::vector<std::uint8_t> value) {
-  auto& held = values_[key];
-  const auto after = held_bytes_ - held.size() + value.size();
-  if (after > value_bytes_max)
+  auto held = values_.find(key);
+  const auto before = held == values_.end() ? 0 : key.size() + held->second.size();
+  const auto after = held_bytes_ - before + key.size() + value.size();
+  if (after > held_bytes_max)
     return error{errc::no_resources,
-                 fmt::format("the store holds {} bytes, the limit is {}: key {}", after,
-                             value_bytes_max, key)};
+                 fmt::format("the store would hold {} bytes, the limit is {}: key {}", after,
+                             held_bytes_max, key)};
   held_bytes_ = after;
-  held = std::move(value);
+  values_.insert_or_assign(key, std::move(value));
   return store_reply{};
 }
 
@@ -33,7 +34,8 @@ result<store_reply> kv_table::add(const std::string& key, std::int64_t amount) {
       return error{errc::bad_input,
                    fmt::format("store: add to key {}, whose value is no number", key)};
   }
-  sum += amount;
+  if (__builtin_add_overflow(sum, amount, &sum))
+    return error{errc::bad_input, fmt::format("store: the sum of key {} exceeds 64 bits", key)};
   const auto text = std::to_string(sum);
   TROUPE_TRY(done, put(key, {text.begin(), text.end()}));
   done.number = sum;
@@ -71,7 +73,7 @@ result<store_reply> kv_table::carry_out(const store_request& request) {
       return store_reply{};
     case store_kind::delete_key: {
       auto gone = values_.extract(request.keys.front());
-      if (!gone.empty()) held_bytes_ -= gone.mapped().size();
+      if (!gone.empty()) held_bytes_ -= gone.key().size() + gone.mapped().size();
       return store_reply{{}, !gone.empty()};
     }
     case store_kind::compare_set:
@@ -79,7 +81,9 @@ result<store_reply> kv_table::carry_out(const store_request& request) {
     case store_kind::num_keys:
       return store_reply{{}, static_cast<std::int64_t>(values_.size())};
     case store_kind::append: {
-      auto value = values_[request.keys.front()];
+      std::vector<std::uint8_t> value;
+      if (auto found = values_.find(request.keys.front()); found != values_.end())
+        value = found->second;
       value.insert(value.end(), request.value.begin(), request.value.end());
       return put(request.keys.front(), std::move(value));
     }

@@ -23,7 +23,7 @@ class kv_table {
     result<store_reply> reply;
   };
 
-  static constexpr std::uint64_t value_bytes_max = 256u << 20;  ///< all values together
+  static constexpr std::uint64_t held_bytes_max = 256u << 20;  ///< all keys and values together
 
   /// Carries the request out, or keeps it until its keys are there. The answers that are due now:
   /// to this one, and to those that waited for what it set.
