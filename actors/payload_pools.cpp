@@ -46,7 +46,7 @@ result<std::unique_ptr<payload_pools>> payload_pools::open(const options& how) {
   if (memory.descriptor < 0) return failure("cannot create", "payload memory", errno);
   memory.size = (how.memory_bytes + page - 1) / page * page + pages;
   if (auto mapped = map(memory, "payload memory"); !mapped) return mapped.error();
-  memory.used = pages;
+  memory.begin = memory.used = pages;
   if (how.spill_bytes == 0) return pools;
   auto& spill = pools->pools_[1];
   TROUPE_TRY(descriptor, open_unnamed(how.spill_folder));
@@ -97,7 +97,7 @@ result<std::span<std::byte>> payload_pools::bytes_of(const region& where) {
     return error{errc::bad_input, fmt::format("there is no payload pool {}", where.pool)};
   const auto& pool = pools_[where.pool];
   const bool inside = where.offset <= pool.used && where.length <= pool.used - where.offset
-                      && where.header % sizeof(region_header) == 0
+                      && where.header % sizeof(region_header) == 0 && where.header >= pool.begin
                       && where.offset >= sizeof(region_header)
                       && where.header <= where.offset - sizeof(region_header);
   if (!inside)

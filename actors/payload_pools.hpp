@@ -38,8 +38,8 @@ class payload_pools {
   /// Makes the disk hold the extent (blocks: a worker's job).
   result<void> allocate_spilled(const region& extent);
 
-  /// The bytes of a region a rank named; errc::bad_input when it does not lie inside a pool with
-  /// its header.
+  /// The bytes of a region a rank named; errc::bad_input when it does not lie, with its header,
+  /// inside what is leased.
   result<std::span<std::byte>> bytes_of(const region& where);
   region_header& header_of(const region& where);
   rank_page& page_of(rank_id rank);
@@ -53,7 +53,7 @@ class payload_pools {
   struct pool {
     int descriptor = -1;
     std::byte* base = nullptr;
-    std::uint64_t size = 0, used = 0;
+    std::uint64_t size = 0, used = 0, begin = 0;  // leases lie in [begin, used)
   };
   pool pools_[2];
 };
