@@ -15,12 +15,16 @@ bool point_to_point::meets(const posted& send, const posted& recv) const {
   return rules_ == semantics::nccl || send.call.tag == recv.call.tag;
 }
 
+bool point_to_point::is_member(std::int32_t group_rank) const {
+  return group_rank >= 0 && static_cast<std::size_t>(group_rank) < members_.size();
+}
+
 std::string point_to_point::text(const posted& call) const {
   const bool sends = call.call.op == operation::send;
-  const auto peer =
-      call.call.root == any_source
-          ? std::string{"any rank"}
-          : fmt::format("rank {}", members_[static_cast<std::size_t>(call.call.root)].value);
+  const auto peer = call.call.root == any_source ? std::string{"any rank"}
+                    : is_member(call.call.root)  ? fmt::format(
+                           "rank {}", members_[static_cast<std::size_t>(call.call.root)].value)
+                                                : fmt::format("group rank {}", call.call.root);
   return fmt::format("rank {} called {} {} {}{}{}", members_[call.group_rank].value,
                      describe(call.call), sends ? "to" : "from", peer,
                      call.call.tag ? fmt::format(" with tag {}", call.call.tag) : "",

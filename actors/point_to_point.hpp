@@ -55,6 +55,7 @@ class point_to_point {
     std::string call_site;
   };
   bool meets(const posted& send, const posted& recv) const;
+  bool is_member(std::int32_t group_rank) const;
   std::string text(const posted& call) const;
 
   std::vector<rank_id> members_;
