@@ -64,6 +64,9 @@ std::optional<error> rendezvous::split_disagreement(sequence_number sequence,
 result<rendezvous::joined> rendezvous::join(std::uint32_t group_rank, sequence_number sequence,
                                             member_call call) {
   if (auto failed = failed_.find(sequence); failed != failed_.end()) return failed->second;
+  if (auto open = open_.find(sequence); open != open_.end() && open->second.calls[group_rank])
+    return error{errc::bad_input, fmt::format("{}, which it has joined already",
+                                              describe_join(group_rank, sequence, call))};
   auto refuse = [&](error why) {
     fail(sequence, why);
     return why;
@@ -81,7 +84,6 @@ result<rendezvous::joined> rendezvous::join(std::uint32_t group_rank, sequence_n
   } else if (auto why = disagreement(sequence, group_rank, call, meeting)) {
     return refuse(*why);
   }
-  TROUPE_ASSERT(!meeting.calls[group_rank], name_, sequence.value, group_rank);
   const bool splits = call.call.op == operation::all_to_all;
   meeting.calls[group_rank] = std::move(call);
   if (++meeting.present < size) return joined::waiting;

@@ -28,8 +28,8 @@ class rendezvous {
   rendezvous(std::vector<rank_id> members, std::string name);
 
   enum class joined { waiting, complete };
-  /// Member `group_rank` joins. The error (errc::mismatch) names both ranks, their calls and call
-  /// sites.
+  /// Member `group_rank` joins. errc::mismatch names both ranks, their calls and call sites, and
+  /// fails the sequence; errc::bad_input when it waits there already, which concerns nobody else.
   result<joined> join(std::uint32_t group_rank, sequence_number sequence, member_call call);
 
   /// The members' calls of a complete sequence, by group rank; forgets the sequence.
@@ -37,6 +37,8 @@ class rendezvous {
 
   /// The sequence cannot complete any more: every later join of it gets `why`.
   void fail(sequence_number sequence, error why);
+
+  bool has_failed(sequence_number sequence) const { return failed_.contains(sequence); }
 
   /// Sequences that some members have joined and others not: the oldest first.
   struct open_sequence {
