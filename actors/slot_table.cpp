@@ -16,12 +16,19 @@ void slot_table::know_group(communicator_id communicator, std::vector<rank_id> m
     if (auto place = wanting_.find(member); place != wanting_.end() && !place->second.yielded)
       at->second.queued.emplace(place->second.ticket, member);
   }
+  // Who waits for a collective of it already was ranked without knowing how many it lacks.
+  const auto first = waits_.lower_bound({communicator, {}});
+  for (auto wait = first; wait != waits_.end() && wait->first.communicator == communicator; ++wait)
+    by_need_.erase(key_of(wait->first, wait->second));
   at->second.members = std::move(members);
+  for (auto wait = first; wait != waits_.end() && wait->first.communicator == communicator; ++wait)
+    by_need_.emplace(key_of(wait->first, wait->second), wait->first);
 }
 
 slot_table::wait_key slot_table::key_of(const wait_target& target, const wait& what) const {
   auto group = groups_.find(target.communicator);
-  const auto size = group == groups_.end() ? what.blocked.size() : group->second.members.size();
+  const bool known = group != groups_.end() && !group->second.members.empty();
+  const auto size = known ? group->second.members.size() : what.blocked.size();
   return {size - what.blocked.size(), what.age};
 }
 
