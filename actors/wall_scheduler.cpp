@@ -15,19 +15,28 @@ namespace troupe {
 
 using lock = std::lock_guard<std::recursive_mutex>;
 
+template <class Change>
+void wall_clock::change(Change how) {
+  {
+    lock held{guard_};
+    const auto before = next_due();
+    how();
+    const auto after = next_due();
+    if (!after || (before && *before <= *after)) return;
+  }
+  on_earlier_();
+}
+
 void wall_clock::set_ordinary_timeout(time_point t, caf::abstract_actor* self, caf::atom_value type,
                                       std::uint64_t id) {
-  lock held{guard_};
-  base::set_ordinary_timeout(t, self, type, id);
+  change([&] { base::set_ordinary_timeout(t, self, type, id); });
 }
 void wall_clock::set_multi_timeout(time_point t, caf::abstract_actor* self, caf::atom_value type,
                                    std::uint64_t id) {
-  lock held{guard_};
-  base::set_multi_timeout(t, self, type, id);
+  change([&] { base::set_multi_timeout(t, self, type, id); });
 }
 void wall_clock::set_request_timeout(time_point t, caf::abstract_actor* self, caf::message_id id) {
-  lock held{guard_};
-  base::set_request_timeout(t, self, id);
+  change([&] { base::set_request_timeout(t, self, id); });
 }
 void wall_clock::cancel_ordinary_timeout(caf::abstract_actor* self, caf::atom_value type) {
   lock held{guard_};
@@ -43,13 +52,12 @@ void wall_clock::cancel_timeouts(caf::abstract_actor* self) {
 }
 void wall_clock::schedule_message(time_point t, caf::strong_actor_ptr receiver,
                                   caf::mailbox_element_ptr content) {
-  lock held{guard_};
-  base::schedule_message(t, std::move(receiver), std::move(content));
+  change([&] { base::schedule_message(t, std::move(receiver), std::move(content)); });
 }
 void wall_clock::schedule_message(time_point t, caf::group target, caf::strong_actor_ptr sender,
                                   caf::message content) {
-  lock held{guard_};
-  base::schedule_message(t, std::move(target), std::move(sender), std::move(content));
+  change(
+      [&] { base::schedule_message(t, std::move(target), std::move(sender), std::move(content)); });
 }
 void wall_clock::cancel_all() {
   lock held{guard_};
@@ -147,6 +155,15 @@ void wall_scheduler::stop() {
   }
   wake_.notify_all();
   thread_.join();
+}
+
+void wall_scheduler::notice_earlier_deadline() {
+  if (thread_id_.load(std::memory_order_relaxed) == std::this_thread::get_id()) return;
+  {
+    std::lock_guard held{guard_};
+    has_arrived_.store(true, std::memory_order_release);
+  }
+  wake_.notify_one();
 }
 
 void wall_scheduler::enqueue(caf::resumable* job) {

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -20,10 +21,13 @@
 
 namespace troupe {
 
-/// CAF's timer queue behind a lock: timers may be set from any thread.
+/// CAF's timer queue behind a lock: timers may be set from any thread. `on_earlier` is called, in
+/// that thread, when the next deadline has become an earlier one.
 class wall_clock final : public driven_clock {
  public:
   using base = caf::detail::simple_actor_clock;
+  explicit wall_clock(std::function<void()> on_earlier) : on_earlier_(std::move(on_earlier)) {}
+
   void set_ordinary_timeout(time_point t, caf::abstract_actor* self, caf::atom_value type,
                             std::uint64_t id) override;
   void set_multi_timeout(time_point t, caf::abstract_actor* self, caf::atom_value type,
@@ -42,7 +46,11 @@ class wall_clock final : public driven_clock {
   std::size_t fire_due_locked();
 
  private:
+  template <class Change>
+  void change(Change how);
+
   mutable std::recursive_mutex guard_;  // recursive: firing a timer may set the next one
+  std::function<void()> on_earlier_;
 };
 
 class wall_scheduler final : public caf::scheduler::abstract_coordinator {
@@ -69,15 +77,16 @@ class wall_scheduler final : public caf::scheduler::abstract_coordinator {
   void take_arrived();
   void run_batch(unit& here);
   void sleep_until_something();
+  void notice_earlier_deadline();
 
   std::deque<caf::resumable*> jobs_;  // the scheduler's thread only
   std::mutex guard_;
   std::condition_variable wake_;
-  std::deque<caf::resumable*> arrived_;  // guarded
-  std::atomic<bool> has_arrived_ = false;
+  std::deque<caf::resumable*> arrived_;    // guarded
+  std::atomic<bool> has_arrived_ = false;  // a job, or a deadline earlier than all before
   std::atomic<bool> stopping_ = false;
   std::atomic<std::int64_t> spin_ns_ = 0;
-  wall_clock clock_;
+  wall_clock clock_{[this] { notice_earlier_deadline(); }};
   std::thread thread_;
   std::atomic<std::thread::id> thread_id_;
 };
