@@ -1,0 +1,241 @@
+// kv_table_test: the store behaves as c10d's TCPStore, and waits are answered once, in order.
+#include "actors/kv_table.hpp"
+
+#include <catch2/catch.hpp>
+#include <random>
+
+using namespace troupe;
+
+namespace {
+
+std::vector<std::uint8_t> bytes(const std::string& text) { return {text.begin(), text.end()}; }
+
+struct store {
+  kv_table table;
+  kv_table::ticket last = 0;
+
+  std::vector<kv_table::answer> submit(store_request request) {
+    return table.submit(++last, std::move(request));
+  }
+  /// A request that is answered at once, and wakes nobody.
+  store_reply ask(store_request request) {
+    auto due = submit(std::move(request));
+    REQUIRE(due.size() == 1);
+    CHECK(due[0].number == last);
+    REQUIRE(due[0].reply);
+    return *due[0].reply;
+  }
+  error refused(store_request request) {
+    auto due = submit(std::move(request));
+    REQUIRE(due.size() == 1);
+    REQUIRE_FALSE(due[0].reply);
+    return due[0].reply.error();
+  }
+  std::string get(const std::string& key) {
+    auto value = ask({.kind = store_kind::get, .keys = {key}}).value;
+    return {value.begin(), value.end()};
+  }
+  void set(const std::string& key, const std::string& value) {
+    ask({.kind = store_kind::set, .keys = {key}, .value = bytes(value)});
+  }
+  std::int64_t number(store_kind kind, std::vector<std::string> keys, std::int64_t amount = 0) {
+    return ask({.kind = kind, .keys = std::move(keys), .amount = amount}).number;
+  }
+  std::string compare_set(const std::string& key, const std::string& expected,
+                          const std::string& desired) {
+    auto value = ask({.kind = store_kind::compare_set,
+                      .keys = {key},
+                      .value = bytes(desired),
+                      .expected = bytes(expected)})
+                     .value;
+    return {value.begin(), value.end()};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("set replaces, get returns") {
+  store kv;
+  kv.set("a", "one");
+  kv.set("a", "two");
+  CHECK(kv.get("a") == "two");
+  kv.set("empty", "");
+  CHECK(kv.get("empty").empty());
+}
+
+TEST_CASE("add counts from zero and stores the sum as text") {
+  store kv;
+  CHECK(kv.number(store_kind::add, {"n"}, 5) == 5);
+  CHECK(kv.number(store_kind::add, {"n"}, -7) == -2);
+  CHECK(kv.get("n") == "-2");
+  kv.set("m", "40");
+  CHECK(kv.number(store_kind::add, {"m"}, 2) == 42);
+}
+
+TEST_CASE("add to what is no number is refused and changes nothing") {
+  store kv;
+  for (auto* text : {"x", "", "12 ", "99999999999999999999"}) {
+    kv.set("n", text);
+    CHECK(kv.refused({.kind = store_kind::add, .keys = {"n"}, .amount = 1}).code
+          == errc::bad_input);
+    CHECK(kv.get("n") == text);
+  }
+}
+
+TEST_CASE("a sum that no 64-bit number holds is refused") {
+  store kv;
+  kv.number(store_kind::add, {"n"}, INT64_MAX);
+  CHECK(kv.refused({.kind = store_kind::add, .keys = {"n"}, .amount = 1}).code == errc::bad_input);
+  CHECK(kv.number(store_kind::add, {"n"}, -1) == INT64_MAX - 1);
+}
+
+TEST_CASE("compare_set replaces what is as expected and answers what is there then") {
+  store kv;
+  CHECK(kv.compare_set("k", "old", "new") == "old");  // absent: TCPStore answers the expectation
+  CHECK(kv.number(store_kind::check, {"k"}) == 0);
+  CHECK(kv.compare_set("k", "", "first") == "first");
+  CHECK(kv.compare_set("k", "wrong", "second") == "first");
+  CHECK(kv.compare_set("k", "first", "second") == "second");
+  CHECK(kv.get("k") == "second");
+}
+
+TEST_CASE("check is true when all keys are there") {
+  store kv;
+  kv.set("a", "");
+  CHECK(kv.number(store_kind::check, {"a"}) == 1);
+  CHECK(kv.number(store_kind::check, {"a", "b"}) == 0);
+  kv.set("b", "");
+  CHECK(kv.number(store_kind::check, {"a", "b"}) == 1);
+}
+
+TEST_CASE("a deleted key is gone") {
+  store kv;
+  kv.set("a", "1");
+  CHECK(kv.number(store_kind::num_keys, {}) == 1);
+  CHECK(kv.number(store_kind::delete_key, {"a"}) == 1);
+  CHECK(kv.number(store_kind::delete_key, {"a"}) == 0);
+  CHECK(kv.number(store_kind::num_keys, {}) == 0);
+  CHECK(kv.submit({.kind = store_kind::get, .keys = {"a"}}).empty());
+}
+
+TEST_CASE("append makes a key or lengthens its value") {
+  store kv;
+  kv.ask({.kind = store_kind::append, .keys = {"log"}, .value = bytes("ab")});
+  kv.ask({.kind = store_kind::append, .keys = {"log"}, .value = bytes("cd")});
+  CHECK(kv.get("log") == "abcd");
+}
+
+TEST_CASE("get waits until its key is set, whichever way") {
+  using kind = store_kind;
+  const store_request setters[] = {
+      {.kind = kind::set, .keys = {"k"}, .value = bytes("1")},
+      {.kind = kind::add, .keys = {"k"}, .amount = 1},
+      {.kind = kind::append, .keys = {"k"}, .value = bytes("1")},
+      {.kind = kind::compare_set, .keys = {"k"}, .value = bytes("1")},
+  };
+  for (const auto& setter : setters) {
+    store kv;
+    CHECK(kv.submit({.kind = kind::get, .keys = {"k"}}).empty());
+    CHECK(kv.submit({.kind = kind::wait, .keys = {"k"}}).empty());
+    auto due = kv.submit(setter);
+    REQUIRE(due.size() == 3);
+    CHECK(due[0].number == 3);
+    CHECK(due[1].number == 1);
+    CHECK(due[1].reply->value == bytes("1"));
+    CHECK(due[2].number == 2);
+    CHECK(kv.table.waiting().empty());
+  }
+}
+
+TEST_CASE("wait for several keys ends with the last of them") {
+  store kv;
+  CHECK(kv.submit({.kind = store_kind::wait, .keys = {"a", "b", "c"}}).empty());
+  kv.set("b", "");
+  kv.set("a", "");
+  CHECK(kv.table.waiting() == std::vector<std::pair<kv_table::ticket, std::string>>{{1, "c"}});
+  CHECK(kv.submit({.kind = store_kind::set, .keys = {"c"}}).size() == 2);
+}
+
+TEST_CASE("a request that gives up is never answered, and names what it lacked") {
+  store kv;
+  kv.submit({.kind = store_kind::wait, .keys = {"a", "b"}});
+  kv.set("a", "");
+  CHECK(kv.table.give_up(1) == std::vector<std::string>{"b"});
+  CHECK(kv.table.give_up(1).empty());
+  CHECK(kv.submit({.kind = store_kind::set, .keys = {"b"}}).size() == 1);
+}
+
+TEST_CASE("a request without its key is refused") {
+  store kv;
+  for (auto kind : {store_kind::set, store_kind::get, store_kind::add, store_kind::delete_key,
+                    store_kind::compare_set, store_kind::append})
+    CHECK(kv.refused({.kind = kind}).code == errc::bad_input);
+}
+
+TEST_CASE("beyond the limit values are refused, and a refused key does not exist") {
+  store kv;
+  const std::vector<std::uint8_t> half(kv_table::held_bytes_max / 2);
+  kv.ask({.kind = store_kind::set, .keys = {"a"}, .value = half});
+  CHECK(kv.submit({.kind = store_kind::get, .keys = {"b"}}).empty());
+  for (auto kind : {store_kind::set, store_kind::append, store_kind::compare_set}) {
+    auto full = half;
+    full.push_back(0);
+    CHECK(kv.refused({.kind = kind, .keys = {"b"}, .value = full}).code == errc::no_resources);
+    CHECK(kv.number(store_kind::check, {"b"}) == 0);
+    CHECK(kv.number(store_kind::num_keys, {}) == 1);
+  }
+  kv.ask({.kind = store_kind::set, .keys = {"a"}, .value = bytes("short again")});
+  CHECK(kv.submit({.kind = store_kind::set, .keys = {"b"}, .value = half}).size() == 2);
+}
+
+TEST_CASE("keys count towards the limit as values do") {
+  store kv;
+  const std::vector<std::uint8_t> most(kv_table::held_bytes_max - 200);
+  kv.ask({.kind = store_kind::set, .keys = {"a"}, .value = most});
+  CHECK(kv.refused({.kind = store_kind::set, .keys = {std::string(200, 'k')}}).code
+        == errc::no_resources);
+  kv.number(store_kind::delete_key, {"a"});
+  kv.ask({.kind = store_kind::set, .keys = {std::string(200, 'k')}, .value = most});
+}
+
+TEST_CASE("whatever is set and deleted, each wait is answered once, when all its keys are there") {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    INFO("seed " << seed);
+    std::mt19937 random(seed);
+    store kv;
+    std::set<std::string> present;
+    std::map<kv_table::ticket, std::vector<std::string>> waiting;
+    auto some_key = [&] { return "k" + std::to_string(random() % 6); };
+    for (int step = 0; step < 300; ++step) {
+      store_request request;
+      request.keys = {some_key()};
+      switch (random() % 4) {
+        case 0:
+          request.kind = store_kind::delete_key;
+          present.erase(request.keys[0]);
+          break;
+        case 1:
+          request.kind = random() % 2 ? store_kind::set : store_kind::append;
+          present.insert(request.keys[0]);
+          break;
+        default:
+          request.kind = store_kind::wait;
+          for (unsigned n = random() % 3; n > 0; --n) request.keys.push_back(some_key());
+          waiting[kv.last + 1] = request.keys;
+      }
+      const bool waits = request.kind == store_kind::wait;
+      std::set<kv_table::ticket> expected, answered;
+      if (!waits) expected.insert(kv.last + 1);
+      for (const auto& [number, keys] : waiting)
+        if (std::all_of(keys.begin(), keys.end(), [&](auto& key) { return present.contains(key); }))
+          expected.insert(number);
+      for (const auto& answer : kv.submit(request)) {
+        CHECK(answer.reply);
+        CHECK(answered.insert(answer.number).second);
+        waiting.erase(answer.number);
+      }
+      CHECK(answered == expected);
+    }
+    CHECK(kv.table.waiting().size() == waiting.size());
+  }
+}
