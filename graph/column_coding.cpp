@@ -77,6 +77,9 @@ result<std::span<const std::uint8_t>> column_unpacker::unpack(const trace_column
     return column.data;
   }
   TROUPE_ASSERT(column.raw_size <= trace_column_bytes_max, column.raw_size);
+  if (ZSTD_getFrameContentSize(column.data.data(), column.data.size()) != column.raw_size)
+    return error{errc::bad_input,
+                 "a column that does not unpack to " + std::to_string(column.raw_size) + " bytes"};
   if (buffers_.size() <= buffer) buffers_.resize(buffer + 1);
   auto& raw = buffers_[buffer];
   if (raw.size() < column.raw_size) raw.resize(column.raw_size);
