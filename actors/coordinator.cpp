@@ -28,8 +28,8 @@ namespace troupe {
 struct terminate_due {};
 struct kill_due {};
 struct give_up_on_processes {};
-struct confirm_stall {
-  std::uint64_t resolutions{};
+struct look_again_at_stall {
+  std::uint64_t switches{};
   std::uint32_t seen_before{};
 };
 
@@ -38,14 +38,15 @@ struct confirm_stall {
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::terminate_due)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::kill_due)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::give_up_on_processes)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::confirm_stall)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::look_again_at_stall)
 
 namespace troupe {
 namespace {
 
 using coordinator_self =
     coordinator_actor::extend<caf::reacts_to<terminate_due>, caf::reacts_to<kill_due>,
-                              caf::reacts_to<give_up_on_processes>, caf::reacts_to<confirm_stall>>;
+                              caf::reacts_to<give_up_on_processes>,
+                              caf::reacts_to<look_again_at_stall>>;
 
 constexpr std::chrono::milliseconds mismatch_grace{1000}, kill_after{1000}, forget_after{3000},
     stall_period{250};
@@ -83,7 +84,7 @@ class run_plan {
     }
     self_->request(recorder_, caf::infinite, await_finding{})
         .then([this](const finding_recorded& first) { found(first.what); }, [](caf::error&) {});
-    watch_for_stalls(0, 0);
+    watch_for_stalls({});
     return self_->state.reported;
   }
 
@@ -115,7 +116,8 @@ class run_plan {
       run_.processes->signal_all(SIGKILL);
       return;
     }
-    conclude({errc::interrupted, {}, {}, {}, {}, {}, {}, "interrupted"}, nanos{0});
+    conclude({errc::interrupted, {}, {}, {}, {}, {}, {}, "stopped by Ctrl-C or a signal to troupe"},
+             nanos{0});
   }
 
   void terminate() {
@@ -134,27 +136,19 @@ class run_plan {
         close_rank({{n}, -1, 0, 0, 0, 0}, {errc::lost_rank, "never seen to end"});
   }
 
-  void look_at_stall(const confirm_stall& before) {
+  /// Every rank waits; what if that was so a while ago too, and nobody ran in between?
+  void watch_for_stalls(const look_again_at_stall& before) {
     if (outcome_ || finishing_) return;
-    if (before.resolutions != run_.tables->resolutions.load()) return watch_for_stalls(0, 0);
-    auto answered = std::make_shared<waits_described>();
-    self_->request(groups_, caf::infinite, describe_waits{})
+    self_->request(slots_, caf::infinite, watch_stall{})
         .then(
-            [=, this](const waits_described& groups) {
-              *answered = groups;
-              self_->request(store_, caf::infinite, describe_waits{})
-                  .then(
-                      [=, this](const waits_described& keys) {
-                        answered->waits.insert(answered->waits.end(), keys.waits.begin(),
-                                               keys.waits.end());
-                        if (outcome_ || finishing_) return;
-                        if (answered->busy || answered->waits.empty())
-                          return watch_for_stalls(0, 0);
-                        if (before.seen_before + 1 < looks_before_accusing)
-                          return watch_for_stalls(before.seen_before + 1, before.resolutions);
-                        accuse(*answered);
-                      },
-                      [](caf::error&) {});
+            [=, this](const all_blocked& now) {
+              const bool same = before.seen_before > 0 && now.switches == before.switches;
+              const auto seen = same ? before.seen_before : 0;
+              if (seen < looks_before_accusing)
+                self_->delayed_send(self_, stall_period,
+                                    look_again_at_stall{now.switches, seen + 1});
+              else
+                ask_who_waits(now);
             },
             [](caf::error&) {});
   }
@@ -166,13 +160,23 @@ class run_plan {
     return member;
   }
 
-  void watch_for_stalls(std::uint32_t seen_before, std::uint64_t resolutions) {
-    self_->request(slots_, caf::infinite, watch_stall{})
+  void ask_who_waits(const all_blocked& now) {
+    self_->request(groups_, caf::infinite, describe_waits{})
         .then(
-            [=, this](const all_blocked&) {
-              auto now = run_.tables->resolutions.load();
-              self_->delayed_send(self_, stall_period,
-                                  confirm_stall{now, now == resolutions ? seen_before : 0});
+            [=, this](const waits_described& groups) {
+              self_->request(store_, caf::infinite, describe_waits{})
+                  .then(
+                      [=, this](const waits_described& keys) {
+                        auto all = groups;
+                        all.waits.insert(all.waits.end(), keys.waits.begin(), keys.waits.end());
+                        if (outcome_ || finishing_) return;
+                        if (all.busy || all.waits.empty())
+                          self_->delayed_send(self_, stall_period,
+                                              look_again_at_stall{now.switches, 0});
+                        else
+                          accuse(all);
+                      },
+                      [](caf::error&) {});
             },
             [](caf::error&) {});
   }
@@ -279,7 +283,7 @@ coordinator_self::behavior_type behave(self_pointer self, const run_surroundings
       [=](const terminate_due&) { plan->terminate(); },
       [=](const kill_due&) { plan->kill(); },
       [=](const give_up_on_processes&) { plan->forget_processes(); },
-      [=](const confirm_stall& before) { plan->look_at_stall(before); },
+      [=](const look_again_at_stall& before) { plan->watch_for_stalls(before); },
   };
 }
 

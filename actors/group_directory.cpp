@@ -81,8 +81,7 @@ group_directory_actor::behavior_type behave_as_directory(self_pointer self,
               {errc::bad_input,
                fmt::format("rank {} opens communicator {} with other members than its peers",
                            ask.rank.value, wanted.name)});
-        auto mine = std::find(group.members.begin(), group.members.end(), ask.rank);
-        return group_opened{group.proxy, static_cast<std::uint32_t>(mine - group.members.begin())};
+        return group_opened{group.proxy};
       },
       [=](const withdraw_member& gone) {
         self->state.gone.push_back(gone);

@@ -12,6 +12,7 @@
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -53,18 +54,27 @@ struct meeting {
   std::shared_ptr<collective_execution> execution;  // shared with the workers' jobs
   std::map<std::uint32_t, promise> waiting;         // by group rank
   bool all_joined = false;
+  std::uint32_t depth = 0;  // the greatest of its members'
   std::uint32_t jobs = 0;
 };
 
 struct message_call {
   promise held;
   contribution bytes;
+  std::uint32_t poster = 0;  // group rank
+};
+
+/// A failed collective whose folds still run: until the last is done its regions are not free.
+struct abandoned {
+  std::shared_ptr<collective_execution> execution;
+  std::uint32_t jobs = 0;
 };
 
 struct group_state {
   std::optional<rendezvous> calls;
   std::optional<point_to_point> messages;
   std::map<sequence_number, meeting> meetings;
+  std::map<sequence_number, abandoned> failing;
   std::map<point_to_point::ticket, message_call> posted;
   std::map<std::uint32_t, error> withdrawn;
   point_to_point::ticket tickets = 0;
@@ -73,8 +83,12 @@ struct group_state {
   void fail(sequence_number sequence, const error& why) {
     auto found = meetings.extract(sequence);
     if (found.empty()) return;
-    found.mapped().execution->abandon();
-    for (auto& [member, held] : found.mapped().waiting) held.deliver(to_caf(why));
+    auto& meeting = found.mapped();
+    if (meeting.jobs == 0)
+      meeting.execution->abandon();
+    else
+      failing[sequence] = {meeting.execution, meeting.jobs};
+    for (auto& [member, held] : meeting.waiting) held.deliver(to_caf(why));
   }
   void fail_message(point_to_point::ticket number, const error& why) {
     auto found = posted.extract(number);
@@ -107,14 +121,21 @@ class group_proxy {
     const auto given =
         input_count(join.issue.call, join.group_rank, size) * size_of(join.issue.call.type);
     auto bytes = contribution::accept(join.issue.payload, given, *run_.pools);
-    if (!bytes) return to_caf(bytes.error());
+    if (!bytes) {
+      if (!is_point_to_point(join.issue.call.op)) {
+        state().calls->fail(join.issue.sequence, bytes.error());
+        state().fail(join.issue.sequence, bytes.error());
+      }
+      report(bytes.error(), join.issue.sequence, {join.rank}, &join);
+      return to_caf(bytes.error());
+    }
     return is_point_to_point(join.issue.call.op) ? post(join, std::move(*bytes))
                                                  : meet(join, std::move(*bytes));
   }
 
   void step_done(const fold_done& done) {
     auto found = state().meetings.find(done.sequence);
-    if (found == state().meetings.end()) return;  // it failed meanwhile
+    if (found == state().meetings.end()) return free_abandoned(done.sequence);
     --found->second.jobs;
     run_steps(done.sequence, found->second, found->second.execution->folded(done.step));
     go_on(done.sequence);
@@ -128,9 +149,10 @@ class group_proxy {
     auto results = found.mapped().execution->results(calls);
     ++run_.tables->collectives;
     ++run_.tables->resolutions;
-    if (calls.size() > run_.slots) run_.tables->switches_least += calls.size() - run_.slots;
+    const auto depth = found.mapped().depth + 1;
+    run_.tables->note_depth(depth, static_cast<std::uint32_t>(calls.size()));
     for (auto& [member, held] : found.mapped().waiting)
-      held.deliver(collective_resolved{results[member], -1});
+      held.deliver(collective_resolved{results[member], -1, depth});
   }
 
   void withdraw(const withdraw_member& gone) {
@@ -139,9 +161,13 @@ class group_proxy {
       if (members[member] != gone.rank) continue;
       state().withdrawn.emplace(member, gone.cause);
       for (auto sequence : state().calls->missing(member)) fail_for_lack(sequence, member);
-      // What it sent is delivered even now; what only it could answer is not.
+      // What it sent is delivered even now; what only it could answer is not, and nobody misses
+      // what it would have received.
       for (auto number : state().messages->withdraw(member, false))
-        fail_message_for_lack(number, member);
+        if (state().posted.at(number).poster == member)
+          state().fail_message(number, {errc::lost_rank, gone.cause.context});
+        else
+          fail_message_for_lack(number, member);
     }
   }
 
@@ -229,11 +255,13 @@ class group_proxy {
 
   caf::result<collective_resolved> meet(const join_collective& join, contribution bytes) {
     const auto sequence = join.issue.sequence;
+    const bool failed_before = state().calls->has_failed(sequence);
     auto joined = state().calls->join(join.group_rank, sequence, {join.issue.call, join.call_site});
     if (!joined) {
       bytes.set_readers(0, *run_.pools);
-      report(joined.error(), sequence, {join.rank}, &join);
-      state().fail(sequence, joined.error());  // also those who wait already
+      if (!failed_before) report(joined.error(), sequence, {join.rank}, &join);
+      if (state().calls->has_failed(sequence))
+        state().fail(sequence, joined.error());  // also those who wait already
       return to_caf(joined.error());
     }
     auto held = self_->make_response_promise<collective_resolved>();  // only now: a promise made is
@@ -245,18 +273,29 @@ class group_proxy {
           static_cast<std::uint32_t>(state().calls->members().size()));
     meeting.waiting.emplace(join.group_rank, held);
     meeting.all_joined = *joined == rendezvous::joined::complete;
+    meeting.depth = std::max(meeting.depth, join.depth);
     run_steps(sequence, meeting, meeting.execution->arrived(join.group_rank, std::move(bytes)));
-    if (!meeting.all_joined && !state().withdrawn.empty()) {
-      auto [member, cause] = *state().withdrawn.begin();
-      for (auto lacking : state().calls->missing(member))
-        if (lacking == sequence) {
-          fail_for_lack(sequence, member);
-          break;
-        }
-      return held;
-    }
-    go_on(sequence);
+    if (auto member = lacks_for_ever(sequence))
+      fail_for_lack(sequence, *member);
+    else
+      go_on(sequence);
     return held;
+  }
+
+  /// A member that is gone and has not joined the collective.
+  std::optional<std::uint32_t> lacks_for_ever(sequence_number sequence) {
+    for (const auto& [member, cause] : state().withdrawn) {
+      const auto lacking = state().calls->missing(member);
+      if (std::find(lacking.begin(), lacking.end(), sequence) != lacking.end()) return member;
+    }
+    return std::nullopt;
+  }
+
+  void free_abandoned(sequence_number sequence) {
+    auto found = state().failing.find(sequence);
+    if (found == state().failing.end() || --found->second.jobs > 0) return;
+    found->second.execution->abandon();
+    state().failing.erase(found);
   }
 
   void run_steps(sequence_number sequence, meeting& meeting,
@@ -304,7 +343,7 @@ class group_proxy {
       return to_caf(match.error());
     }
     auto held = self_->make_response_promise<collective_resolved>();
-    state().posted.emplace(number, message_call{held, std::move(bytes)});
+    state().posted.emplace(number, message_call{held, std::move(bytes), join.group_rank});
     if (*match)
       deliver(**match);
     else if (auto gone = state().withdrawn.find(static_cast<std::uint32_t>(call.root));
@@ -324,8 +363,8 @@ class group_proxy {
     bytes.set_readers(size ? 1 : 0, *run_.pools);
     ++run_.tables->resolutions;
     recv.mapped().held.deliver(
-        collective_resolved{pieces, static_cast<std::int32_t>(match.source)});
-    send.mapped().held.deliver(collective_resolved{nullptr, -1});
+        collective_resolved{pieces, static_cast<std::int32_t>(match.source), 0});
+    send.mapped().held.deliver(collective_resolved{nullptr, -1, 0});
   }
 
   self_pointer self_;

@@ -58,7 +58,6 @@ using group_proxy_actor =
 
 struct group_opened {
   group_proxy_actor proxy;
-  std::uint32_t group_rank{};
 };
 
 /// open_group → the communicator's proxy. New groups come from ranks, which cannot ask up.

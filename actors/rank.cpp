@@ -8,11 +8,13 @@
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <optional>
 #include <unordered_map>
 
+#include "actors/dependency_depth.hpp"
 #include "actors/errors.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/payload_pools.hpp"
@@ -72,7 +74,9 @@ class logical_rank {
         slots_(std::move(slots)),
         recorder_(std::move(recorder)),
         graph_(0),
-        page_(run.pools->page_of(me)) {}
+        page_(run.pools->page_of(me)) {
+    graph_.blocked(0);  // until its first slot
+  }
 
   caf::result<slot_granted> take_slot() {
     notice_lost_slot();
@@ -97,6 +101,14 @@ class logical_rank {
     auto [at, fresh] = groups_.try_emplace(wanted.communicator);
     if (!fresh) return group_ready{};
     auto& group = at->second;
+    const auto mine = std::find(wanted.members.begin(), wanted.members.end(), me_);
+    if (mine == wanted.members.end()) {
+      group.refused = to_caf(
+          {errc::bad_input, fmt::format("rank {} opens communicator {}, of which it is no member",
+                                        me_.value, wanted.name)});
+      return *group.refused;
+    }
+    group.group_rank = static_cast<std::uint32_t>(mine - wanted.members.begin());
     group.index =
         run_.tables->communicator({wanted.communicator, wanted.members, wanted.rules, wanted.name});
     group.stream = static_cast<std::uint16_t>(groups_.size());
@@ -106,7 +118,6 @@ class logical_rank {
         .then(
             [this, &group, held](const group_opened& opened) mutable {
               group.proxy = opened.proxy;
-              group.group_rank = opened.group_rank;
               group.ready = true;
               held.deliver(group_ready{});
               for (auto& call : std::exchange(group.deferred, {})) call();
@@ -131,15 +142,16 @@ class logical_rank {
           {errc::bad_input, fmt::format("rank {} calls {} on a communicator it has not opened",
                                         me_.value, describe(call.call))});
     auto& group = found->second;
-    record(call, group);
+    if (group.refused) return *group.refused;
+    if (answers().contains(call.operation)) return to_caf(twice(call.operation));
     auto held = self_->make_response_promise<operation_completed>();
     auto& answer = answers()[call.operation];
     answer.refuse = [held](const error& why) mutable { held.deliver(to_caf(why)); };
-    answer.recorded = true;
+    answer.recorded = record(call, group);
     if (!is_point_to_point(call.call.op))
       answer.target = wait_target{call.communicator, call.sequence};
     turn_.issued(call.operation);
-    auto join = [this, &group, held, call] {
+    auto join = [this, &group, held, call, depth = depth_.now()] {
       if (group.refused)
         return settle(call.operation,
                       [held, why = *group.refused]() mutable { held.deliver(why); });
@@ -148,9 +160,10 @@ class logical_rank {
           site == call_sites_.end() ? std::string{} : run_.tables->call_site_text(site->second);
       self_
           ->request(group.proxy, caf::infinite,
-                    join_collective{me_, group.group_rank, call, std::move(text)})
+                    join_collective{me_, group.group_rank, call, std::move(text), depth})
           .then(
               [this, held, operation = call.operation](const collective_resolved& done) {
+                if (done.depth) depth_.resolved(operation, done.depth);
                 settle(operation, [held, operation, done]() mutable {
                   held.deliver(operation_completed{operation, done.pieces, done.source});
                 });
@@ -168,6 +181,7 @@ class logical_rank {
 
   caf::result<store_completed> ask(const to_troupe::store& ask) {
     notice_lost_slot();
+    if (answers().contains(ask.operation)) return to_caf(twice(ask.operation));
     auto held = self_->make_response_promise<store_completed>();
     answers()[ask.operation].refuse = [held](const error& why) mutable {
       held.deliver(to_caf(why));
@@ -202,13 +216,16 @@ class logical_rank {
 
   void await(const to_troupe::awaited& awaited) {
     graph_.awaited(awaited.operations, since_start(awaited.at_ns));
+    depth_.awaited(awaited.operations);
   }
   void mark(const to_troupe::mark& mark) {
-    if (mark.kind <= static_cast<std::uint8_t>(marker_kind::end))
-      graph_.marked(static_cast<marker_kind>(mark.kind), since_start(mark.at_ns));
+    if (mark.kind > static_cast<std::uint8_t>(marker_kind::end)) return;
+    graph_.marked(static_cast<marker_kind>(mark.kind), since_start(mark.at_ns));
+    depth_.synchronised();
   }
   void take_future(const to_troupe::future_taken& taken) {
     graph_.taken_as_future(taken.operation);
+    depth_.taken_as_future(taken.operation);
   }
 
   rank_ended end(const end_rank& end) {
@@ -241,8 +258,15 @@ class logical_rank {
     graph_.blocked(blocked_since_ns_);
   }
 
-  void record(const to_troupe::issue& call, opened_group& group) {
+  error twice(operation_id operation) const {
+    return {errc::bad_input,
+            fmt::format("rank {} names two operations {}", me_.value, operation.value)};
+  }
+
+  /// A call that is impossible by itself is no node: its group refuses it.
+  bool record(const to_troupe::issue& call, opened_group& group) {
     const auto& what = call.call;
+    if (!validate(what, group.group_rank, group.size)) return false;
     const auto width = size_of(what.type);
     auto given = input_count(what, group.group_rank, group.size);
     node made;
@@ -264,6 +288,7 @@ class logical_rank {
     run_.tables->count(what.op, made.size);
     graph_.issued(call.operation, std::move(made), call.as_future, since_start(call.at_ns));
     flush_sometimes();
+    return true;
   }
 
   void settle(operation_id operation, std::function<void()> deliver) {
@@ -280,7 +305,7 @@ class logical_rank {
   void hand_over() {
     for (auto operation : turn_.deliver()) {
       auto answer = answers().extract(operation);
-      answer.mapped().deliver();
+      if (!answer.empty()) answer.mapped().deliver();  // else the rank ended while its slot came
     }
     if (turn_.holds_slot()) resolved_.clear();  // nobody waits for them on our account
   }
@@ -334,6 +359,7 @@ class logical_rank {
   slot_keeper_actor slots_;
   recorder_actor recorder_;
   rank_turn turn_;
+  dependency_depth depth_;
   rank_graph_builder graph_;
   rank_page& page_;
   std::unordered_map<communicator_id, opened_group>

@@ -83,10 +83,12 @@ struct join_collective {
   std::uint32_t group_rank{};
   to_troupe::issue issue;
   std::string call_site;
+  std::uint32_t depth{};  ///< of collectives awaited before it (dependency_depth.hpp)
 };
 struct collective_resolved {
   std::shared_ptr<const std::vector<payload>> pieces;
   std::int32_t source = -1;
+  std::uint32_t depth{};
 };
 /// A member's process ended: what lacks it can never complete. `cause`: why, for the findings.
 struct withdraw_member {
@@ -125,7 +127,9 @@ struct know_group {
   std::vector<rank_id> members;
 };
 struct watch_stall {};
-struct all_blocked {};
+struct all_blocked {
+  std::uint64_t switches{};  ///< grants so far: the same again means that nobody ran in between
+};
 struct report_slots {};
 struct slots_reported {
   std::uint64_t switches{};

@@ -1,5 +1,7 @@
 #include "actors/run_tables.hpp"
 
+#include <algorithm>
+
 namespace troupe {
 
 std::uint32_t run_tables::communicator(const communicator_entry& entry) {
@@ -44,6 +46,20 @@ void run_tables::count(operation op, std::uint64_t size_bytes) {
 std::map<operation, run_tables::operation_count> run_tables::operations() const {
   std::lock_guard held{guard_};
   return operations_;
+}
+
+void run_tables::note_depth(std::uint32_t depth, std::uint32_t members) {
+  std::lock_guard held{guard_};
+  if (members_at_depth_.size() <= depth) members_at_depth_.resize(depth + 1);
+  members_at_depth_[depth] = std::max(members_at_depth_[depth], members);
+}
+
+std::uint64_t run_tables::switches_least(std::uint32_t world, std::uint32_t slots) const {
+  std::lock_guard held{guard_};
+  std::uint64_t least = world;
+  for (auto members : members_at_depth_)
+    if (members > slots) least += members - slots;
+  return least;
 }
 
 }  // namespace troupe

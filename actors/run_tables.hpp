@@ -43,9 +43,11 @@ class run_tables {
   std::atomic<std::uint64_t> collectives = 0;
   /// Calls that were resolved: whoever asks whether anything moves looks here.
   std::atomic<std::uint64_t> resolutions = 0;
-  /// The fewest grants with which the completed collectives could have run: each of n members on k
-  /// slots needs n - k.
-  std::atomic<std::uint64_t> switches_least = 0;
+  /// A collective of this many members completed at this depth (dependency_depth.hpp).
+  void note_depth(std::uint32_t depth, std::uint32_t members);
+  /// The fewest grants that any order of a run of `world` ranks needs: each rank's first, and after
+  /// each depth all members run again but those that hold the slots.
+  std::uint64_t switches_least(std::uint32_t world, std::uint32_t slots) const;
 
  private:
   mutable std::mutex guard_;
@@ -55,6 +57,7 @@ class run_tables {
   std::unordered_map<std::string, std::uint32_t> call_site_index_{{"", 0}};
   std::size_t communicators_taken_ = 0, call_sites_taken_ = 1;
   std::map<operation, operation_count> operations_;
+  std::vector<std::uint32_t> members_at_depth_;
 };
 
 }  // namespace troupe

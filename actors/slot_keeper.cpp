@@ -185,7 +185,8 @@ class keeper {
 
   void tell_stall() {
     if (!table().all_blocked() || table().seen() + left_ < run_.world) return;
-    for (auto& held : std::exchange(self_->state.watching_stall, {})) held.deliver(all_blocked{});
+    for (auto& held : std::exchange(self_->state.watching_stall, {}))
+      held.deliver(all_blocked{table().switches()});
   }
 
   self_pointer self_;
