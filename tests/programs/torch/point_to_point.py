@@ -42,19 +42,21 @@ if world > 1:
         if world > 2:
             expect.same("batch from left", found[0], value(left))
             expect.same("batch from right", found[1], value(right + 0.5))
-    # Pieces that are not in a row.
-    found = torch.zeros(4, 2)
-    sending = dist.isend(torch.full((8,), float(rank))[::2], right)
-    dist.recv(found[:, 1], left)
-    sending.wait()
-    expect.same("column", found, torch.stack([torch.zeros(4), torch.full((4,), float(left))], 1))
+    # Pieces that are not in a row (gloo refuses to send them).
+    if not expect.NATIVE:
+        found = torch.zeros(4, 2)
+        sending = dist.isend(torch.full((8,), float(rank))[::2], right)
+        dist.recv(found[:, 1], left)
+        sending.wait()
+        expect.same("column", found, torch.stack([torch.zeros(4), torch.full((4,), float(left))], 1))
 
 if world > 1 and not nccl:
     # By tag, whatever the order (gloo); any source.
     if rank == 0:
+        sending = []
         for tag in (1, 2):
             for other in range(1, world):
-                dist.send(value(10 * tag), other, tag=tag)
+                sending.append(dist.isend(value(10 * tag), other, tag=tag))
         senders = set()
         for _ in range(1, world):
             found = torch.empty(5)
@@ -62,6 +64,8 @@ if world > 1 and not nccl:
             expect.same("any source", found, value(sender))
             senders.add(sender)
         expect.same("senders", senders, set(range(1, world)))
+        for work in sending:
+            work.wait()
     else:
         late, early = torch.empty(5), torch.empty(5)
         dist.recv(late, 0, tag=2)

@@ -1,0 +1,68 @@
+// harness: the checks of the other files see what they are there for.
+
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <fstream>
+
+#include "tests/e2e/leftovers.hpp"
+#include "tests/e2e/workspace.hpp"
+
+namespace troupe::e2e {
+namespace {
+
+using Catch::Matchers::Contains;
+
+TEST_CASE("a command's streams, status, signal, folder and environment arrive") {
+  const auto ended =
+      run({"sh", "-c", "cat; pwd >&2; echo $GREETING; exit 7"},
+          {.environment = {{"GREETING", "hello"}}, .folder = "/proc", .input = "from outside\n"});
+  CHECK(ended.status == 7);
+  CHECK(ended.out == "from outside\nhello\n");
+  CHECK(ended.err == "/proc\n");
+  CHECK(run({"sh", "-c", "kill -TERM $$"}).status == 128 + 15);
+  CHECK(run({"/nowhere/at/all"}).status == 127);
+}
+
+TEST_CASE("a command that outlasts its time is ended and told of") {
+  const auto ended = run({"sleep", "100"}, {.timeout = 200ms});
+  CHECK(ended.timed_out);
+  CHECK(ended.status == 128 + 9);
+}
+
+TEST_CASE("a process that outlives its parent is a leftover") {
+  const leftovers left;
+  command running({"sh", "-c", "setsid sleep 20 >/dev/null 2>&1 &"});
+  CHECK(running.wait().status == 0);
+  const auto found = left.found(200ms);
+  REQUIRE(found.size() == 1);
+  CHECK_THAT(found.front(), Contains("sleep 20"));
+  for (const auto& process : descendants()) kill(process.pid, SIGKILL);
+  CHECK(left.found().empty());
+}
+
+TEST_CASE("an abstract socket and a file in shared memory are leftovers") {
+  const leftovers left;
+  const auto name = "/dev/shm/troupe-harness-" + std::to_string(getpid());
+  std::ofstream(name) << "x";
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const auto socket_name = "troupe-harness-" + std::to_string(getpid());
+  std::memcpy(address.sun_path + 1, socket_name.data(), socket_name.size());
+  const int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const auto size =
+      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + socket_name.size());
+  REQUIRE(bind(descriptor, reinterpret_cast<const sockaddr*>(&address), size) == 0);
+  const auto found = left.found(200ms);
+  unlink(name.c_str());
+  close(descriptor);
+  CHECK(found == std::vector<std::string>{"socket @" + socket_name, "file " + name});
+  CHECK(left.found().empty());
+}
+
+}  // namespace
+}  // namespace troupe::e2e

@@ -1,0 +1,99 @@
+#include "tests/e2e/leftovers.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+
+#include "tests/e2e/command.hpp"
+
+namespace troupe::e2e {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::set<std::string> shared_files() {
+  std::set<std::string> found;
+  std::error_code ignored;
+  for (const auto* folder : {"/dev/shm", "/dev/mqueue"})
+    for (const auto& entry : fs::directory_iterator(folder, ignored)) found.insert(entry.path());
+  return found;
+}
+
+std::set<std::string> inodes_of_sockets(const fs::path& process) {
+  std::set<std::string> inodes;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(process / "fd", ignored)) {
+    const auto target = fs::read_symlink(entry.path(), ignored).string();
+    if (target.starts_with("socket:[")) inodes.insert(target.substr(8, target.size() - 9));
+  }
+  return inodes;
+}
+
+/// @troupe-PID-…: the table and the descriptors are not read at one instant, so that a socket of
+/// another run that has just appeared must be told by the runner in its name.
+bool belongs_to_another_run(const std::string& name, const std::function<bool(int)>& is_ours) {
+  const auto runner = std::atoi(name.c_str() + std::string("@troupe-").size());
+  return fs::exists("/proc/" + std::to_string(runner)) && !is_ours(runner);
+}
+
+/// Abstract sockets @troupe-…, but those held by processes that are not below this one.
+std::vector<std::string> abstract_sockets(const std::vector<process>& ours) {
+  std::vector<std::pair<std::string, std::string>> named;  // inode, name
+  std::ifstream table("/proc/net/unix");
+  for (std::string line; std::getline(table, line);) {
+    std::istringstream fields(line);
+    std::string field, inode, name;
+    for (int n = 0; n < 7; ++n) fields >> field, inode = field;
+    if (fields >> name && name.starts_with("@troupe-")
+        && inode != "0")  // 0: its listener's, not yet accepted
+      named.emplace_back(inode, name);
+  }
+  if (named.empty()) return {};
+  const auto is_ours = [&](int pid) {
+    bool mine = pid == getpid();
+    for (const auto& process : ours) mine = mine || process.pid == pid;
+    return mine;
+  };
+  std::set<std::string> of_others;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const auto pid = std::atoi(entry.path().filename().c_str());
+    if (pid > 0 && !is_ours(pid)) of_others.merge(inodes_of_sockets(entry.path()));
+  }
+  std::vector<std::string> found;
+  for (const auto& [inode, name] : named)
+    if (!of_others.contains(inode) && !belongs_to_another_run(name, is_ours))
+      found.push_back("socket " + name);
+  return found;
+}
+
+}  // namespace
+
+leftovers::leftovers() : files_before_(shared_files()) {}
+
+std::vector<std::string> leftovers::look() const {
+  std::vector<std::string> found;
+  const auto processes = descendants();
+  for (const auto& process : processes)
+    found.push_back("process " + std::to_string(process.pid) + " " + process.command_line);
+  for (auto& socket : abstract_sockets(processes)) found.push_back(std::move(socket));
+  for (const auto& file : shared_files())
+    if (!files_before_.contains(file) && file.find("troupe") != std::string::npos)
+      found.push_back("file " + file);
+  return found;
+}
+
+std::vector<std::string> leftovers::found(std::chrono::milliseconds deadline) const {
+  std::vector<std::string> last;
+  eventually(
+      [&] {
+        last = look();
+        return last.empty();
+      },
+      deadline);
+  return last;
+}
+
+}  // namespace troupe::e2e
