@@ -55,9 +55,11 @@ TEST_CASE("a wait in the store ends at its timeout, and says which keys it lacke
       co_await rank.compute(5s);
       co_return;
     }
-    const std::vector<std::string> keys{"a", "b"};
-    auto got =
-        co_await rank.store({.kind = store_kind::wait, .keys = keys, .timeout_ns = 1'000'000'000});
+    store_request request;
+    request.kind = store_kind::wait;
+    request.keys = {"a", "b"};
+    request.timeout_ns = 1'000'000'000;
+    auto got = co_await rank.store(request);
     why = got.why;
   };
   auto outcome = run(options);
@@ -88,9 +90,12 @@ TEST_CASE("subgroups opened in different orders do not mix") {
     auto a = rank.issue(half, calls::all_reduce(1), number(me));
     auto b = rank.issue(again, calls::all_reduce(1), number(100 * me));
     auto c = rank.issue(world, calls::all_reduce(1), number(1));
-    CHECK(number_of(co_await rank.wait(c)) == 6);
-    CHECK(number_of(co_await rank.wait(b)) == (me % 2 ? 900 : 600));
-    CHECK(number_of(co_await rank.wait(a)) == (me % 2 ? 9 : 6));
+    auto all = co_await rank.wait(c);
+    CHECK(number_of(all) == 6);
+    auto other_half = co_await rank.wait(b);
+    CHECK(number_of(other_half) == (me % 2 ? 900 : 600));
+    auto my_half = co_await rank.wait(a);
+    CHECK(number_of(my_half) == (me % 2 ? 9 : 6));
     auto order =
         co_await rank.wait(rank.issue(half, calls::plain(operation::all_gather, 1), number(me)));
     CHECK(values_of<std::int64_t>(order.bytes)
@@ -159,8 +164,10 @@ TEST_CASE("messages with tags are received in another order under gloo") {
       co_await rank.wait(one);
       co_await rank.wait(two);
     } else {
-      CHECK(number_of(co_await rank.wait(rank.issue(group, calls::recv(0, 1, 2)))) == 20);
-      CHECK(number_of(co_await rank.wait(rank.issue(group, calls::recv(0, 1, 1)))) == 10);
+      auto two = co_await rank.wait(rank.issue(group, calls::recv(0, 1, 2)));
+      CHECK(number_of(two) == 20);
+      auto one = co_await rank.wait(rank.issue(group, calls::recv(0, 1, 1)));
+      CHECK(number_of(one) == 10);
     }
   };
   auto outcome = run(options);
@@ -178,7 +185,8 @@ TEST_CASE("what a rank sent before it ended is received after, also over a slow 
         co_return;
       }
       co_await rank.compute(1s);
-      CHECK(number_of(co_await rank.wait(rank.issue(group, calls::recv(0, 1)))) == 42);
+      auto got = co_await rank.wait(rank.issue(group, calls::recv(0, 1)));
+      CHECK(number_of(got) == 42);
     };
     auto outcome = run(options);
     check_done(outcome, options);
@@ -205,7 +213,8 @@ TEST_CASE("a receive from a rank that has ended is told so, a receive from other
     if (rank.me.value == 0) co_return;
     const std::int32_t other = 3 - static_cast<std::int32_t>(rank.me.value);
     auto send = rank.issue(group, calls::send(other, 1), number(1));
-    CHECK(number_of(co_await rank.wait(rank.issue(group, calls::recv(other, 1)))) == 1);
+    auto first = co_await rank.wait(rank.issue(group, calls::recv(other, 1)));
+    CHECK(number_of(first) == 1);
     co_await rank.wait(send);
     if (rank.me.value == 2) co_return;
     co_await rank.compute(10ms);

@@ -1,7 +1,7 @@
 // scripted_rank: a rank's process, played: its client library's half of the wire, and what a
 // program may do with it. A program is a coroutine (script.hpp) that awaits these members.
 //
-// (g++ 12 compiles no co_await whose expression holds a braced list of values: name it before.)
+// g++ 12 miscompiles a co_await whose expression holds braces with values: name them before.
 // It keeps the client's rules: it runs only while it holds a slot, says `blocked` before it waits,
 // takes a slot before it goes on after a sleep. Not here: the actor that drives it, time, the other
 // ranks (scripted_job.cpp).
