@@ -36,6 +36,7 @@ result<std::unique_ptr<payload_pools>> payload_pools::open(const options& how) {
     void* base = ::mmap(nullptr, into.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
                         into.descriptor, 0);
     if (base == MAP_FAILED) return failure("cannot map", name, errno);
+    ::madvise(base, into.size, MADV_DONTDUMP);  // or a core file would be as long as the pools
     into.base = static_cast<std::byte*>(base);
     return {};
   };

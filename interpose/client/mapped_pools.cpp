@@ -39,6 +39,7 @@ result<mapped_pools> mapped_pools::map(const std::vector<std::uint64_t>& sizes,
       return error{errc::no_resources, "payload pool " + std::to_string(i) + " ("
                                            + std::to_string(sizes[i])
                                            + " bytes) cannot be mapped: " + std::strerror(errno)};
+    ::madvise(base, sizes[i], MADV_DONTDUMP);  // or a core file would be as long as the pools
     mapped.pools_.emplace_back(static_cast<std::byte*>(base), sizes[i]);
   }
   return mapped;
