@@ -286,6 +286,8 @@ class logical_rank {
     if (auto site = call_sites_.find(call.site); site != call_sites_.end())
       made.call_site = site->second;
     run_.tables->count(what.op, made.size);
+    // A number again: another process is the rank now, and nobody will await what the first left.
+    graph_.awaited({call.operation}, since_start(call.at_ns));
     graph_.issued(call.operation, std::move(made), call.as_future, since_start(call.at_ns));
     flush_sometimes();
     return true;

@@ -8,6 +8,7 @@
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
 
+#include <algorithm>
 #include <map>
 
 #include "actors/errors.hpp"
@@ -28,6 +29,9 @@ namespace troupe {
 namespace {
 
 using store_self = store_actor::extend<caf::reacts_to<store_timeout>>;
+
+/// A longer timeout would leave the clock's range; nobody sees its end.
+constexpr std::uint64_t timeout_ns_max = 10ull * 365 * 24 * 3600 * 1'000'000'000;
 
 struct waiting_request {
   caf::typed_response_promise<store_reply> held;
@@ -61,7 +65,8 @@ store_self::behavior_type behave(self_pointer self) {
             request.mapped().held.deliver(to_caf(answer.reply.error()));
         }
         if (state.waiting.contains(number) && ask.request.timeout_ns)
-          self->delayed_send(self, nanos{ask.request.timeout_ns}, store_timeout{number});
+          self->delayed_send(self, nanos{std::min(ask.request.timeout_ns, timeout_ns_max)},
+                             store_timeout{number});
         return held;
       },
       [=](const describe_waits&) {
