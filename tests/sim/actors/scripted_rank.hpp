@@ -87,6 +87,8 @@ class scripted_rank {
   pause<to_rank::stored> wait_for(const std::string& key, nanos timeout = {});
   pause<to_rank::leased> lease(std::uint64_t size);
   void mark(std::uint8_t kind);
+  /// Any frame, also one that no client sends.
+  void say(const to_troupe::frame& frame) { around_.send(frame); }
   /// Bytes laid into a leased extent, as a region that is marked as posted.
   payload place(const region& extent, const std::vector<std::uint8_t>& bytes);
 
