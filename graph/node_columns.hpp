@@ -7,6 +7,7 @@
 // prism_trace_reader.hpp).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -56,9 +57,9 @@ class node_columns_encoder {
  public:
   /// Is there no room for the node in this chunk (which then has others)?
   bool is_full_for(const node& what) const;
-  /// Has a node of this shape come before, in this chunk?
-  bool knows(const node& what) const;
   void add(const node& what);
+  /// Adds the node if one of its shape came before, in this chunk. False: none did.
+  bool add_known(const node& what);
   std::uint32_t count() const { return static_cast<std::uint32_t>(shape_.size()); }
   std::size_t buffered_bytes() const;
   /// The chunk points into `packer`. Afterwards this encoder is empty.
@@ -67,6 +68,7 @@ class node_columns_encoder {
  private:
   std::uint32_t find(const node& what) const;
   std::uint32_t add_shape(const node& what);
+  void add(const node& what, std::uint32_t number);
   void grow_table();
 
   std::vector<node> shapes_;
@@ -93,13 +95,20 @@ class node_columns_decoder {
   result<void> read_shape_numbers(const trace_chunk& chunk);
   result<void> read_sequences(const trace_chunk& chunk);
   result<void> read_times(const trace_chunk& chunk);
-  result<void> read_planes(const trace_chunk& chunk, std::size_t first_column, int planes,
-                           std::span<const std::uint64_t> least,
-                           std::span<const std::uint8_t> width, std::vector<std::uint64_t>& times);
+  struct time_range {  // of a shape's nodes: the least, and how many bytes the distance above it
+                       // has
+    std::uint64_t least{};
+    std::uint8_t width{};
+  };
+  result<std::array<const std::uint8_t*, 8>> open_planes(const trace_chunk& chunk,
+                                                         std::size_t first_column,
+                                                         std::span<const time_range> ranges);
+  result<void> read_planes(const trace_chunk& chunk, std::size_t first_column,
+                           std::span<const time_range> ranges, std::vector<std::uint64_t>& times);
 
   column_unpacker unpacker_;
   std::vector<node> shapes_;
-  std::vector<std::uint32_t> shape_, series_of_;
+  std::vector<std::uint32_t> shape_, series_of_, nodes_of_;  // [node], [shape], [shape]
   std::vector<std::uint64_t> sequence_, duration_ns_, gap_ns_, last_sequence_;
   node_series series_;
 };

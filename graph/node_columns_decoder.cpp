@@ -80,6 +80,7 @@ result<void> node_columns_decoder::read_shape_numbers(const trace_chunk& chunk) 
   std::uint32_t seen = 0;
   std::uint64_t most = 0;
   shape_.resize(chunk.count);
+  nodes_of_.assign(shapes, 0);
   for (auto& number : shape_) {
     const auto code = from.get();
     const auto value = code == 0 ? seen++ : code - 1;
@@ -88,6 +89,7 @@ result<void> node_columns_decoder::read_shape_numbers(const trace_chunk& chunk) 
   }
   if (!from.complete() || most >= shapes || seen != shapes)
     return disbelieved("a column of shape numbers out of range or of the wrong length");
+  for (auto number : shape_) ++nodes_of_[number];
   return {};
 }
 
@@ -110,30 +112,41 @@ result<void> node_columns_decoder::read_sequences(const trace_chunk& chunk) {
   return {};
 }
 
-result<void> node_columns_decoder::read_planes(const trace_chunk& chunk, std::size_t first_column,
-                                               int planes, std::span<const std::uint64_t> least,
-                                               std::span<const std::uint8_t> width,
-                                               std::vector<std::uint64_t>& times) {
-  times.resize(chunk.count);
-  for (std::uint32_t i = 0; i < chunk.count; ++i) times[i] = least[shape_[i]];
-  for (int plane = 0; plane < planes; ++plane) {
-    TROUPE_TRY(raw, unpacker_.unpack(chunk.columns[first_column + plane], first_column + plane));
+result<std::array<const std::uint8_t*, 8>> node_columns_decoder::open_planes(
+    const trace_chunk& chunk, std::size_t first_column, std::span<const time_range> ranges) {
+  std::array<const std::uint8_t*, 8> planes{};
+  for (std::size_t plane = 0; plane < planes.size(); ++plane) {
     std::size_t needed = 0;
-    for (std::uint32_t i = 0; i < chunk.count; ++i) needed += width[shape_[i]] > plane;
+    for (std::size_t shape = 0; shape < ranges.size(); ++shape)
+      needed += ranges[shape].width > plane ? nodes_of_[shape] : 0;
+    if (needed == 0) break;
+    TROUPE_TRY(raw, unpacker_.unpack(chunk.columns[first_column + plane], first_column + plane));
     if (raw.size() != needed)
       return disbelieved("a plane of times of " + std::to_string(raw.size()) + " bytes, expected "
                          + std::to_string(needed));
-    if (needed == chunk.count) {
-      for (std::uint32_t i = 0; i < chunk.count; ++i)
-        times[i] += std::uint64_t{raw[i]} << (8 * plane);
-      continue;
-    }
-    const std::uint8_t* at = raw.data();
-    for (std::uint32_t i = 0; i < chunk.count; ++i)
-      if (width[shape_[i]] > plane) times[i] += std::uint64_t{*at++} << (8 * plane);
+    planes[plane] = raw.data();
   }
+  return planes;
+}
+
+result<void> node_columns_decoder::read_planes(const trace_chunk& chunk, std::size_t first_column,
+                                               std::span<const time_range> ranges,
+                                               std::vector<std::uint64_t>& times) {
+  TROUPE_TRY(planes, open_planes(chunk, first_column, ranges));
+  times.resize(chunk.count);
+  auto [first, second, third, fourth, fifth, sixth, seventh, eighth] = planes;
+  const std::uint8_t* higher[] = {third, fourth, fifth, sixth, seventh, eighth};
   std::uint64_t any = 0;
-  for (auto time : times) any |= time;
+  for (std::uint32_t i = 0; i < chunk.count; ++i) {  // nearly all nodes have two bytes or fewer
+    const auto& range = ranges[shape_[i]];
+    auto time = range.least;
+    if (range.width > 0) time += *first++;
+    if (range.width > 1) time += std::uint64_t{*second++} << 8;
+    for (int plane = 2; plane < range.width; ++plane)
+      time += std::uint64_t{*higher[plane - 2]++} << (8 * plane);
+    times[i] = time;
+    any |= time;
+  }
   if (any >= node_time_ns_max) return disbelieved("a duration or a gap of years");
   return {};
 }
@@ -141,26 +154,22 @@ result<void> node_columns_decoder::read_planes(const trace_chunk& chunk, std::si
 result<void> node_columns_decoder::read_times(const trace_chunk& chunk) {
   TROUPE_TRY(raw, unpacker_.unpack(chunk.columns[3], 3));
   varint_source from(raw);
-  const auto shapes = shapes_.size();
-  std::vector<std::uint64_t> least[2];
-  std::vector<std::uint8_t> width[2];
-  int planes[2] = {0, 0};
+  std::vector<time_range> ranges[2];
+  std::size_t planes[2] = {0, 0};
   for (int column : {0, 1}) {
-    for (std::size_t i = 0; i < shapes; ++i)
-      least[column].push_back(from.get_up_to(node_time_ns_max - 1));
-    for (std::size_t i = 0; i < shapes; ++i) {
-      width[column].push_back(static_cast<std::uint8_t>(from.get_up_to(8)));
-      planes[column] = std::max<int>(planes[column], width[column].back());
+    ranges[column].resize(shapes_.size());
+    for (auto& range : ranges[column]) range.least = from.get_up_to(node_time_ns_max - 1);
+    for (auto& range : ranges[column]) {
+      range.width = static_cast<std::uint8_t>(from.get_up_to(8));
+      planes[column] = std::max<std::size_t>(planes[column], range.width);
     }
   }
   if (!from.complete()) return disbelieved("a column of least times of the wrong length");
   if (chunk.columns.size() != fixed_columns + planes[0] + planes[1])
     return disbelieved(std::to_string(chunk.columns.size()) + " columns, expected "
                        + std::to_string(fixed_columns + planes[0] + planes[1]));
-  if (auto read = read_planes(chunk, fixed_columns, planes[0], least[0], width[0], duration_ns_);
-      !read)
-    return read;
-  return read_planes(chunk, fixed_columns + planes[0], planes[1], least[1], width[1], gap_ns_);
+  if (auto read = read_planes(chunk, fixed_columns, ranges[0], duration_ns_); !read) return read;
+  return read_planes(chunk, fixed_columns + planes[0], ranges[1], gap_ns_);
 }
 
 result<node_columns> node_columns_decoder::decode(const trace_chunk& chunk) {

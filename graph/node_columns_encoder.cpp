@@ -78,17 +78,29 @@ struct time_columns {
   time_columns(std::size_t shapes, const std::vector<std::uint32_t>& shape,
                const std::vector<std::uint64_t>& times)
       : least(shapes, ~std::uint64_t{0}), width(shapes) {
-    for (std::size_t i = 0; i < shape.size(); ++i)
-      least[shape[i]] = std::min(least[shape[i]], times[i]);
+    std::vector<std::uint64_t> most(shapes);
+    std::vector<std::size_t> nodes(shapes);
     for (std::size_t i = 0; i < shape.size(); ++i) {
-      const auto needed = static_cast<std::uint8_t>(bytes_of(times[i] - least[shape[i]]));
-      width[shape[i]] = std::max(width[shape[i]], needed);
+      const auto number = shape[i];
+      least[number] = std::min(least[number], times[i]);
+      most[number] = std::max(most[number], times[i]);
+      ++nodes[number];
     }
+    std::vector<std::size_t> sizes(8);
+    for (std::size_t number = 0; number < shapes; ++number) {
+      width[number] = static_cast<std::uint8_t>(bytes_of(most[number] - least[number]));
+      for (int plane = 0; plane < width[number]; ++plane) sizes[plane] += nodes[number];
+    }
+    std::uint8_t* ends[8] = {};
     planes.resize(*std::max_element(width.begin(), width.end()));
+    for (std::size_t plane = 0; plane < planes.size(); ++plane) {
+      planes[plane].resize(sizes[plane]);
+      ends[plane] = planes[plane].data();
+    }
     for (std::size_t i = 0; i < shape.size(); ++i) {
-      const auto above = times[i] - least[shape[i]];
-      for (int plane = 0; plane < width[shape[i]]; ++plane)
-        planes[plane].push_back(static_cast<std::uint8_t>(above >> (8 * plane)));
+      auto above = times[i] - least[shape[i]];
+      for (int plane = 0; plane < width[shape[i]]; ++plane, above >>= 8)
+        *ends[plane]++ = static_cast<std::uint8_t>(above);
     }
   }
 };
@@ -151,11 +163,17 @@ std::uint32_t node_columns_encoder::add_shape(const node& what) {
   return static_cast<std::uint32_t>(shapes_.size() - 1);
 }
 
-bool node_columns_encoder::knows(const node& what) const { return find(what) != node_series::none; }
+bool node_columns_encoder::add_known(const node& what) {
+  const auto number = find(what);
+  if (number != node_series::none) add(what, number);
+  return number != node_series::none;
+}
 
 void node_columns_encoder::add(const node& what) {
-  auto number = find(what);
-  if (number == node_series::none) number = add_shape(what);
+  if (!add_known(what)) add(what, add_shape(what));
+}
+
+void node_columns_encoder::add(const node& what, std::uint32_t number) {
   if (!shape_.empty()) follower_[shape_.back()] = number;
   shape_.push_back(number);
   duration_ns_.push_back(what.duration_ns);
@@ -178,16 +196,16 @@ trace_chunk node_columns_encoder::encode(rank_id rank, std::uint32_t first, colu
   packer.add(chunk, shapes_column(shapes_).take());
   packer.add(chunk, shape_numbers_column(shape_).take());
   packer.add(chunk, sequences_.take());
-  const time_columns durations(shapes_.size(), shape_, duration_ns_);
-  const time_columns gaps(shapes_.size(), shape_, gap_ns_);
+  time_columns durations(shapes_.size(), shape_, duration_ns_);
+  time_columns gaps(shapes_.size(), shape_, gap_ns_);
   varint_sink times;
   for (const auto* column : {&durations, &gaps}) {
     for (auto least : column->least) times.put(least);
     for (auto width : column->width) times.put(width);
   }
   packer.add(chunk, times.take());
-  for (const auto& plane : durations.planes) packer.add(chunk, plane);
-  for (const auto& plane : gaps.planes) packer.add(chunk, plane);
+  for (auto* column : {&durations, &gaps})
+    for (auto& plane : column->planes) packer.add(chunk, std::move(plane));
   *this = {};
   return chunk;
 }

@@ -129,12 +129,13 @@ class file_writer final : public prism_trace_writer {
       wrong = "a sequence on a node without communicator";
     else if (index == 0xffffffff)
       wrong = "more nodes than a rank can have";
-    else if (!part.nodes.knows(what))
+    else if (!part.nodes.add_known(what)) {
       wrong = check.wrong_shape(what);
+      if (wrong.empty()) part.nodes.add(what);
+    }
     if (!wrong.empty())
       return error{errc::bad_input, file_.path() + ": rank " + std::to_string(rank.value)
                                         + ", node " + std::to_string(index) + ": " + wrong};
-    part.nodes.add(what);
     buffered_bytes_ += part.nodes.buffered_bytes() - before;
     return {};
   }
