@@ -59,6 +59,16 @@ PYBIND11_MODULE(troupe_c10d, module) {
     troupe::without_gil unlocked;
     troupe::watch_child(*parent->fut, *child->fut);
   });
+  // Returns when what the future waits for is done; errors are the future's to tell.
+  module.def("await_operations", [](const future_ptr& awaited) {
+    troupe::without_gil unlocked;
+    for (auto operation : troupe::watched_operations(*awaited->fut)) troupe_wait(operation, 0);
+  });
+  // True after others had their turn; false for a future of somebody else's.
+  module.def("others_first", [](const future_ptr& polled) {
+    troupe::without_gil unlocked;
+    return !troupe::watched_operations(*polled->fut).empty() && troupe_yield() == 0;
+  });
   module.def("waits_on_futures_are_seen", &troupe::waits_on_futures_are_seen);
   module.def("exclude_from_call_sites", &troupe::exclude_from_call_sites);
   module.def("call_site", &troupe::call_site);

@@ -14,7 +14,7 @@ namespace {
 
 struct watch_table {
   std::mutex mutex;
-  std::map<const void*, std::uint64_t> operation_of;
+  std::multimap<const void*, std::uint64_t> operation_of;
 };
 
 watch_table& watched() {
@@ -40,20 +40,25 @@ bool waits_on_futures_are_seen() {
 void watch_future(std::uint64_t operation, const c10::ivalue::Future& future) {
   {
     std::lock_guard lock(watched().mutex);
-    watched().operation_of[&future] = operation;
+    watched().operation_of.emplace(&future, operation);
   }
   troupe_watch_future(operation, &future, &future + 1);
 }
 
 void watch_child(const c10::ivalue::Future& parent, const c10::ivalue::Future& child) {
-  std::uint64_t operation = 0;
-  {
-    std::lock_guard lock(watched().mutex);
-    auto known = watched().operation_of.find(&parent);
-    if (known == watched().operation_of.end()) return;
-    operation = known->second;
-  }
-  if (!child.completed()) watch_future(operation, child);
+  if (child.completed()) return;
+  for (auto operation : watched_operations(parent)) watch_future(operation, child);
+  if (!child.completed()) return;
+  std::lock_guard lock(watched().mutex);  // it completed before it was watched
+  watched().operation_of.erase(&child);
+}
+
+std::vector<std::uint64_t> watched_operations(const c10::ivalue::Future& future) {
+  std::lock_guard lock(watched().mutex);
+  std::vector<std::uint64_t> found;
+  auto [from, to] = watched().operation_of.equal_range(&future);
+  for (; from != to; ++from) found.push_back(from->second);
+  return found;
 }
 
 void forget_watched(std::uint64_t operation) {

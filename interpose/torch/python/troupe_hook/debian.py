@@ -2,16 +2,16 @@
 
 
 def mend_std(api):
-    """torchrun: Std.from_str("0") gives None, since an IntFlag of 3.11 does not iterate over its zero."""
-    if api.Std.from_str("0") is not None:
-        return
+    """torchrun: Std.from_str gives None for 0 and 3, since a flag of 3.11 iterates over its single bits only."""
     original = api.Std.from_str
+    if original("0") is not None:
+        return
 
     def from_str(text):
-        found = original(text)
-        if isinstance(found, dict):
-            return {rank: api.Std.NONE if std is None else std for rank, std in found.items()}
-        return api.Std.NONE if found is None else found
+        original(text)  # refuses what is malformed
+        if ":" not in text:
+            return api.Std(int(text))
+        return {int(rank): api.Std(int(std)) for rank, std in (pair.split(":") for pair in text.split(","))}
 
     api.Std.from_str = staticmethod(from_str)
 

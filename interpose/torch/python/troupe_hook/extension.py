@@ -17,7 +17,6 @@ def c10d_module():
     troupe_c10d.exclude_from_call_sites([
         os.path.dirname(os.path.abspath(torch.__file__)) + os.sep,
         sysconfig.get_path("stdlib") + os.sep,
-        os.path.join(ours, "troupe_hook") + os.sep,
-        os.path.join(ours, "sitecustomize.py"),
+        ours + os.sep,
     ])
     return troupe_c10d

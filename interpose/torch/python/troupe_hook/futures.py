@@ -1,9 +1,9 @@
-"""Futures that programs make of others with then(): DDP waits in C++ for what a Python comm hook returned."""
+"""Futures as programs use them in Python: made of others with then(), polled with done(), awaited with wait()."""
 from .extension import c10d_module
 
 
 def watch_children(_distributed):
-    """torch._C.Future.then: the new future is waited for in place of the old one."""
+    """Future.then: DDP waits in C++ for the future that a Python comm hook made of the operation's."""
     import torch
 
     original = torch._C.Future.then
@@ -17,4 +17,64 @@ def watch_children(_distributed):
     torch._C.Future.then = then
 
 
-PATCHES = [("torch.distributed", watch_children)]
+def watch_collected(_distributed):
+    """torch.futures.collect_all and wait_all: one future for several."""
+    import torch
+
+    original = torch._C._collect_all
+
+    def collect_all(futures):
+        child = original(futures)
+        for parent in futures:
+            c10d_module().watch_child(parent, child)
+        return child
+
+    torch._C._collect_all = collect_all
+
+
+def yield_when_polled(_distributed):
+    """Future.done: a rank that polls lets those run for whom it waits."""
+    import torch
+
+    original = torch._C.Future.done
+
+    def done(self):
+        return original(self) or (c10d_module().others_first(self) and original(self))
+
+    done.__doc__ = original.__doc__
+    torch._C.Future.done = done
+
+
+def wait_for_operation(_distributed):
+    """Future.wait: awaits the operations first, so that it works in a callback too, in the thread that reads answers."""
+    import torch
+
+    original = torch._C.Future.wait
+
+    def wait(self):
+        c10d_module().await_operations(self)
+        return original(self)
+
+    wait.__doc__ = original.__doc__
+    torch._C.Future.wait = wait
+
+
+def compress_in_python(ddp):
+    """DDP's built-in FP16 hook makes its future in C++, where nobody learns of it: Python's hook does the same sums."""
+    import torch.distributed as dist
+
+    original = ddp.DistributedDataParallel._register_builtin_comm_hook
+
+    def register(self, comm_hook_type):
+        if comm_hook_type != dist.BuiltinCommHookType.FP16_COMPRESS:
+            return original(self, comm_hook_type)
+        from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import fp16_compress_hook
+        return self.register_comm_hook(self.process_group, fp16_compress_hook)
+
+    ddp.DistributedDataParallel._register_builtin_comm_hook = register
+
+
+PATCHES = [("torch.nn.parallel.distributed", compress_in_python)] + [
+    ("torch.distributed", patch)
+    for patch in (watch_children, watch_collected, yield_when_polled, wait_for_operation)
+]
