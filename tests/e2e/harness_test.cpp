@@ -51,7 +51,8 @@ TEST_CASE("an abstract socket and a file in shared memory are leftovers") {
   std::ofstream(name) << "x";
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  const auto socket_name = "troupe-harness-" + std::to_string(getpid());
+  const auto socket_name =
+      "troupe-" + std::to_string(getpid()) + "-harness";  // as a runner names its own
   std::memcpy(address.sun_path + 1, socket_name.data(), socket_name.size());
   const int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const auto size =
