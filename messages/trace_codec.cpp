@@ -16,8 +16,10 @@ void build(schema::TraceHeader::Builder to, const trace_header& from) {
   to.setStage(from.stage);
   auto pairs = to.initMetadata(from.metadata.size());
   for (unsigned i = 0; i < from.metadata.size(); ++i) {
-    pairs[i].setKey(from.metadata[i].first);
-    pairs[i].setValue(from.metadata[i].second);
+    // With their lengths: from a std::string alone a text ends at its first NUL.
+    const auto& [key, value] = from.metadata[i];
+    pairs[i].setKey(capnp::Text::Reader(key.c_str(), key.size()));
+    pairs[i].setValue(capnp::Text::Reader(value.c_str(), value.size()));
   }
 }
 
