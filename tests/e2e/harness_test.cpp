@@ -47,7 +47,7 @@ TEST_CASE("a process that outlives its parent is a leftover") {
 
 TEST_CASE("an abstract socket and a file in shared memory are leftovers") {
   const leftovers left;
-  const auto name = "/dev/shm/troupe-harness-" + std::to_string(getpid());
+  const auto name = "/dev/shm/troupe-" + std::to_string(getpid()) + "-harness";
   std::ofstream(name) << "x";
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

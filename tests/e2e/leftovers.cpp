@@ -2,9 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <sstream>
 
 #include "tests/e2e/command.hpp"
@@ -32,11 +33,16 @@ std::set<std::string> inodes_of_sockets(const fs::path& process) {
   return inodes;
 }
 
-/// @troupe-PID-…: the table and the descriptors are not read at one instant, so that a socket of
-/// another run that has just appeared must be told by the runner in its name.
-bool belongs_to_another_run(const std::string& name, const std::function<bool(int)>& is_ours) {
-  const auto runner = std::atoi(name.c_str() + std::string("@troupe-").size());
-  return fs::exists("/proc/" + std::to_string(runner)) && !is_ours(runner);
+bool is_ours(int pid, const std::vector<process>& ours) {
+  return pid == getpid()
+         || std::any_of(ours.begin(), ours.end(), [&](const auto& p) { return p.pid == pid; });
+}
+
+/// …troupe-PID-…: what another test's run, alive at this moment, names as its own. (Who holds a
+/// socket does not tell: the table and the descriptors are not read at one instant.)
+bool belongs_to_another_run(const std::string& name, const std::vector<process>& ours) {
+  const auto runner = std::atoi(name.c_str() + name.find("troupe-") + std::strlen("troupe-"));
+  return fs::exists("/proc/" + std::to_string(runner)) && !is_ours(runner, ours);
 }
 
 /// Abstract sockets @troupe-…, but those held by processes that are not below this one.
@@ -52,19 +58,14 @@ std::vector<std::string> abstract_sockets(const std::vector<process>& ours) {
       named.emplace_back(inode, name);
   }
   if (named.empty()) return {};
-  const auto is_ours = [&](int pid) {
-    bool mine = pid == getpid();
-    for (const auto& process : ours) mine = mine || process.pid == pid;
-    return mine;
-  };
   std::set<std::string> of_others;
   for (const auto& entry : fs::directory_iterator("/proc")) {
     const auto pid = std::atoi(entry.path().filename().c_str());
-    if (pid > 0 && !is_ours(pid)) of_others.merge(inodes_of_sockets(entry.path()));
+    if (pid > 0 && !is_ours(pid, ours)) of_others.merge(inodes_of_sockets(entry.path()));
   }
   std::vector<std::string> found;
   for (const auto& [inode, name] : named)
-    if (!of_others.contains(inode) && !belongs_to_another_run(name, is_ours))
+    if (!of_others.contains(inode) && !belongs_to_another_run(name, ours))
       found.push_back("socket " + name);
   return found;
 }
@@ -80,7 +81,8 @@ std::vector<std::string> leftovers::look() const {
     found.push_back("process " + std::to_string(process.pid) + " " + process.command_line);
   for (auto& socket : abstract_sockets(processes)) found.push_back(std::move(socket));
   for (const auto& file : shared_files())
-    if (!files_before_.contains(file) && file.find("troupe") != std::string::npos)
+    if (!files_before_.contains(file) && file.find("troupe-") != std::string::npos
+        && !belongs_to_another_run(file, processes))
       found.push_back("file " + file);
   return found;
 }

@@ -1,7 +1,8 @@
 // leftovers: what a run may leave on the machine: processes, abstract sockets, shared memory,
 // temporary files.
 //
-// Other runs of the same machine (tests in parallel) are told apart by whose processes hold them.
+// Other runs of the same machine (tests in parallel) are told apart by whose processes hold them,
+// or by the runner in the name.
 #pragma once
 
 #include <chrono>
