@@ -2,9 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <pthread.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -14,39 +12,35 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <thread>
 #include <unordered_map>
+#include <utility>
 
 #include "actors/socket_connection.hpp"
 
 namespace troupe {
 namespace {
 
-class epoll_listener final : public rank_listener {
+class epoll_listener final : public rank_listener, private event_source {
  public:
-  epoll_listener(std::string name, int socket, int poller, int wake, std::uint32_t world)
-      : name_(std::move(name)), socket_(socket), poller_(poller), wake_(wake), ports_(world) {
+  epoll_listener(std::string name, int socket, int poller, std::uint32_t world)
+      : name_(std::move(name)), socket_(socket), poller_(poller), ports_(world) {
     watch(socket_);
-    watch(wake_);
   }
   ~epoll_listener() override {
     stop();
-    for (int descriptor : {socket_, poller_, wake_}) ::close(descriptor);
+    for (int descriptor : {socket_, poller_}) ::close(descriptor);
   }
 
   const std::string& name() const override { return name_; }
   void introduce(rank_id rank, rank_port_actor port) override {
     ports_[rank.value] = std::move(port);
   }
-  void start() override {
-    thread_ = std::thread([this] { run(); });
+  void start(wall_scheduler& scheduler) override {
+    scheduler_ = &scheduler;
+    scheduler.watch(this);
   }
   void stop() override {
-    if (thread_.joinable()) {
-      const std::uint64_t one = 1;
-      [[maybe_unused]] auto n = ::write(wake_, &one, sizeof one);
-      thread_.join();
-    }
+    if (scheduler_) std::exchange(scheduler_, nullptr)->watch(nullptr);
     connections_.clear();
     ports_.clear();
   }
@@ -59,19 +53,17 @@ class epoll_listener final : public rank_listener {
     ::epoll_ctl(poller_, EPOLL_CTL_ADD, descriptor, &event);
   }
 
-  void run() {
-    pthread_setname_np(pthread_self(), "troupe-listener");
+  int descriptor() const override { return poller_; }
+
+  void serve() override {
     std::array<epoll_event, 64> events;
-    for (;;) {
-      const int n = ::epoll_wait(poller_, events.data(), events.size(), -1);
-      for (int k = 0; k < n; ++k) {
-        const auto& event = events[static_cast<std::size_t>(k)];
-        if (event.data.fd == wake_) return;
-        if (event.data.fd == socket_)
-          accept_all();
-        else
-          serve(event);
-      }
+    const int n = ::epoll_wait(poller_, events.data(), events.size(), 0);
+    for (int k = 0; k < n; ++k) {
+      const auto& event = events[static_cast<std::size_t>(k)];
+      if (event.data.fd == socket_)
+        accept_all();
+      else
+        serve(event);
     }
   }
 
@@ -100,7 +92,7 @@ class epoll_listener final : public rank_listener {
     auto connection = found->second;
     if (event.events & EPOLLOUT) connection->flush();
     if (!(event.events & (EPOLLIN | EPOLLHUP | EPOLLERR))) return;
-    for (int reads = 0; reads < 16; ++reads) {  // then the others' turn
+    for (int reads = 0; reads < 4; ++reads) {  // then the others' turn
       const auto n = ::recv(connection->socket(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
       if (n < 0 && errno == EINTR) continue;
       if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
@@ -160,11 +152,11 @@ class epoll_listener final : public rank_listener {
   }
 
   std::string name_;
-  int socket_, poller_, wake_;
+  int socket_, poller_;
   std::vector<rank_port_actor> ports_;
   std::unordered_map<int, std::shared_ptr<socket_connection>> connections_;
   std::array<std::uint8_t, 256 * 1024> buffer_;
-  std::thread thread_;
+  wall_scheduler* scheduler_ = nullptr;
 };
 
 }  // namespace
@@ -190,8 +182,7 @@ result<std::unique_ptr<rank_listener>> rank_listener::open(std::uint32_t world) 
     return why;
   }
   return std::unique_ptr<rank_listener>{
-      new epoll_listener(std::move(name), socket, ::epoll_create1(EPOLL_CLOEXEC),
-                         ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), world)};
+      new epoll_listener(std::move(name), socket, ::epoll_create1(EPOLL_CLOEXEC), world)};
 }
 
 }  // namespace troupe

@@ -2,7 +2,8 @@
 // hands them to the ports.
 //
 // An abstract Unix socket: it vanishes with the process. Only processes of the same user are let
-// in. One thread of its own; frames are decoded there, so that no actor does. Limits: a frame
+// in. It works in the scheduler's thread, between the actors' turns: a change of thread for each
+// frame would cost more than to decode it. Limits: a frame
 // (messages/wire.hpp); bytes waiting to be sent to one rank (queued_bytes_max), beyond which it is
 // cut off.
 #pragma once
@@ -12,6 +13,7 @@
 #include <string>
 
 #include "actors/interfaces.hpp"
+#include "actors/wall_scheduler.hpp"
 #include "messages/error.hpp"
 
 namespace troupe {
@@ -22,15 +24,15 @@ class rank_listener {
 
   /// Binds a fresh name for a run of `world` ranks.
   static result<std::unique_ptr<rank_listener>> open(std::uint32_t world);
-  virtual ~rank_listener() = default;  ///< stops the thread and closes all connections
+  virtual ~rank_listener() = default;  ///< stops, and closes all connections
 
   /// The name in the abstract namespace, without the leading NUL.
   virtual const std::string& name() const = 0;
   /// The port of a rank; every rank's before start().
   virtual void introduce(rank_id rank, rank_port_actor port) = 0;
-  virtual void start() = 0;
-  /// Stops the thread, closes all connections and lets go of the ports. Once; the destructor does
-  /// it too.
+  virtual void start(wall_scheduler& scheduler) = 0;
+  /// Leaves the scheduler, closes all connections and lets go of the ports. Once; the destructor
+  /// does it too.
   virtual void stop() = 0;
 };
 

@@ -26,7 +26,6 @@ void socket_connection::want_room(bool wanted) {
 
 void socket_connection::write(const std::vector<std::uint8_t>& bytes,
                               const std::vector<int>& descriptors) {
-  std::lock_guard held{guard_};
   if (closed_) return;
   std::size_t sent = 0;
   if (waiting_.empty()) {
@@ -67,7 +66,6 @@ void socket_connection::send_welcome(const to_rank::welcome& welcome,
 }
 
 void socket_connection::flush() {
-  std::lock_guard held{guard_};
   while (sent_of_waiting_ < waiting_.size()) {
     auto n = ::send(socket_, waiting_.data() + sent_of_waiting_, waiting_.size() - sent_of_waiting_,
                     MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -81,7 +79,6 @@ void socket_connection::flush() {
 }
 
 void socket_connection::close() {
-  std::lock_guard held{guard_};
   if (!std::exchange(closed_, true))
     ::shutdown(socket_, SHUT_RDWR);  // the listener then sees its end and forgets it
 }

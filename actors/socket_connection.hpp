@@ -1,12 +1,10 @@
 // socket_connection: one rank's end of the wire in the runner: bytes that do not fit the socket now
 // wait here.
 //
-// send() may be called from the actors' thread while the listener's thread reads and flushes.
+// Used in the scheduler's thread only, by its port and by the listener.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -25,7 +23,7 @@ class socket_connection final : public rank_connection {
   void send_welcome(const to_rank::welcome& welcome, const std::vector<int>& descriptors) override;
   void close() override;
 
-  /// Writes what waits. The listener's thread, on EPOLLOUT.
+  /// Writes what waits. The listener's, on EPOLLOUT.
   void flush();
   int socket() const { return socket_; }
 
@@ -39,7 +37,6 @@ class socket_connection final : public rank_connection {
   void want_room(bool wanted);
 
   const int socket_, poller_;
-  std::mutex guard_;
   std::vector<std::uint8_t> waiting_;
   std::size_t sent_of_waiting_ = 0;
   bool wants_room_ = false, closed_ = false;

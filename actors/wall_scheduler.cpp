@@ -1,7 +1,10 @@
 #include "actors/wall_scheduler.hpp"
 
+#include <poll.h>
 #include <pthread.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 #include <caf/actor.hpp>
 #include <caf/actor_control_block.hpp>
 #include <caf/execution_unit.hpp>
@@ -107,9 +110,30 @@ void wall_scheduler::run_batch(unit& here) {
   }
 }
 
+void wall_scheduler::watch(event_source* source) {
+  {
+    std::lock_guard held{source_guard_};
+    source_ = source;
+  }
+  has_arrived_ = true;
+  wake();
+}
+
+void wall_scheduler::serve_source() {
+  std::lock_guard held{source_guard_};
+  if (source_) source_->serve();
+}
+
+void wall_scheduler::wake() {
+  if (!asleep_.exchange(false)) return;
+  const std::uint64_t one = 1;
+  [[maybe_unused]] auto written = ::write(wakeups_, &one, sizeof one);
+}
+
 void wall_scheduler::sleep_until_something() {
   auto due = clock_.next_due_locked();
   const nanos spin{spin_ns_.load(std::memory_order_relaxed)};
+  nanos patience{};
   if (due) {
     auto now = clock_.now();
     if (*due <= now) return;
@@ -118,13 +142,20 @@ void wall_scheduler::sleep_until_something() {
         __builtin_ia32_pause();
       return;
     }
+    patience = *due - now - spin;
   }
-  std::unique_lock held{guard_};
-  auto woken = [&] { return has_arrived_.load(std::memory_order_relaxed) || stopping_.load(); };
-  if (due)
-    wake_.wait_until(held, *due - spin, woken);
-  else
-    wake_.wait(held, woken);
+  const timespec timeout{patience.count() / 1'000'000'000, patience.count() % 1'000'000'000};
+  pollfd descriptors[] = {{wakeups_, POLLIN, 0}, {-1, POLLIN, 0}};
+  {
+    std::lock_guard held{source_guard_};
+    if (source_) descriptors[1].fd = source_->descriptor();
+  }
+  asleep_ = true;
+  if (!has_arrived_ && !stopping_) ::ppoll(descriptors, 2, due ? &timeout : nullptr, nullptr);
+  if (!asleep_.exchange(false)) {  // somebody has written, or will at once
+    std::uint64_t count;
+    [[maybe_unused]] auto got = ::read(wakeups_, &count, sizeof count);
+  }
 }
 
 void wall_scheduler::run() {
@@ -135,6 +166,7 @@ void wall_scheduler::run() {
   while (!stopping_) {
     take_arrived();
     clock_.fire_due_locked();
+    serve_source();
     run_batch(here);
     if (jobs_.empty() && !has_arrived_.load(std::memory_order_acquire)) sleep_until_something();
   }
@@ -145,25 +177,22 @@ void wall_scheduler::start() {
   caf::actor_config config{&here};
   utility_actors_[printer_id] = caf::make_actor<silent_printer, caf::actor>(
       system().next_actor_id(), system().node(), &system(), config);
+  wakeups_ = ::eventfd(0, EFD_CLOEXEC);
+  if (wakeups_ < 0) CAF_RAISE_ERROR("no descriptor left for the scheduler");
   thread_ = std::thread([this] { run(); });
 }
 
 void wall_scheduler::stop() {
-  {
-    std::lock_guard held{guard_};
-    stopping_ = true;
-  }
-  wake_.notify_all();
+  stopping_ = true;
+  wake();
   thread_.join();
+  ::close(wakeups_);
 }
 
 void wall_scheduler::notice_earlier_deadline() {
   if (thread_id_.load(std::memory_order_relaxed) == std::this_thread::get_id()) return;
-  {
-    std::lock_guard held{guard_};
-    has_arrived_.store(true, std::memory_order_release);
-  }
-  wake_.notify_one();
+  has_arrived_ = true;
+  wake();
 }
 
 void wall_scheduler::enqueue(caf::resumable* job) {
@@ -174,9 +203,9 @@ void wall_scheduler::enqueue(caf::resumable* job) {
   {
     std::lock_guard held{guard_};
     arrived_.push_back(job);
-    has_arrived_.store(true, std::memory_order_release);
+    has_arrived_ = true;
   }
-  wake_.notify_one();
+  wake();
 }
 
 }  // namespace troupe

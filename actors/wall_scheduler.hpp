@@ -1,7 +1,8 @@
-// wall_scheduler: CAF's scheduler and clock against the wall clock: run queue and timers in one
-// thread.
+// wall_scheduler: CAF's scheduler and clock against the wall clock: run queue, timers and one
+// source of events from outside (sockets) in one thread.
 //
-// Any thread may enqueue (through CAF's sends); actors run in the scheduler's thread only. Before a
+// Any thread may enqueue (through CAF's sends); actors run in the scheduler's thread only, and so
+// does what the event source does: a frame reaches its actor without a change of thread. Before a
 // timer's deadline the thread spins for `spin` instead of sleeping (0: never).
 #pragma once
 
@@ -10,7 +11,6 @@
 #include <caf/scheduler/abstract_coordinator.hpp>
 
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -53,6 +53,16 @@ class wall_clock final : public driven_clock {
   std::function<void()> on_earlier_;
 };
 
+/// What the scheduler's thread sleeps on besides its timers and serves between actors' turns.
+class event_source {
+ public:
+  virtual ~event_source() = default;
+  /// Readable (epoll descriptors are, while one of theirs is) when there is something to serve.
+  virtual int descriptor() const = 0;
+  /// Does a bounded piece of what there is, without waiting; called also when there is nothing.
+  virtual void serve() = 0;
+};
+
 class wall_scheduler final : public caf::scheduler::abstract_coordinator {
  public:
   explicit wall_scheduler(caf::actor_system& system) : abstract_coordinator(system) {}
@@ -62,6 +72,10 @@ class wall_scheduler final : public caf::scheduler::abstract_coordinator {
 
   /// How long before a deadline the thread stops sleeping. Any time.
   void spin_before_deadlines(nanos spin) { spin_ns_ = spin.count(); }
+
+  /// Serves this source from now on (null: none) and returns when the one before is not in use any
+  /// more. Not from within serve().
+  void watch(event_source* source);
 
   bool detaches_utility_actors() const override { return false; }
   caf::actor_clock& clock() noexcept override { return clock_; }
@@ -76,14 +90,19 @@ class wall_scheduler final : public caf::scheduler::abstract_coordinator {
   void run();
   void take_arrived();
   void run_batch(unit& here);
+  void serve_source();
   void sleep_until_something();
+  void wake();
   void notice_earlier_deadline();
 
   std::deque<caf::resumable*> jobs_;  // the scheduler's thread only
   std::mutex guard_;
-  std::condition_variable wake_;
   std::deque<caf::resumable*> arrived_;    // guarded
   std::atomic<bool> has_arrived_ = false;  // a job, or a deadline earlier than all before
+  std::atomic<bool> asleep_ = false;       // or about to: wake() must write
+  int wakeups_ = -1;                       // eventfd
+  std::mutex source_guard_;                // held while the source is served
+  event_source* source_ = nullptr;
   std::atomic<bool> stopping_ = false;
   std::atomic<std::int64_t> spin_ns_ = 0;
   wall_clock clock_{[this] { notice_earlier_deadline(); }};

@@ -122,7 +122,8 @@ result<job_report> run_here(const run_options& options, run_tables& tables) {
   run.introduce_port = [&, known = 0u](rank_id rank, rank_port_actor port) mutable {
     listener->introduce(rank, std::move(port));
     if (++known < options.world) return;
-    listener->start();  // only now can a rank, or the end of one, be answered
+    // Only now can a rank, or the end of one, be answered.
+    listener->start(dynamic_cast<wall_scheduler&>(system.scheduler()));
     link.start(coordinator);
   };
   coordinator = spawn_coordinator(system, run);

@@ -2,6 +2,10 @@
 // any thread may send or set a timer.
 #include "actors/wall_scheduler.hpp"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <ctime>
 #include <future>
@@ -29,6 +33,28 @@ struct wall_system {
         when, caf::actor_cast<caf::strong_actor_ptr>(to),
         caf::make_mailbox_element(nullptr, caf::make_message_id(), {}, number));
   }
+};
+
+/// Readable after ring(), served once for it.
+class bell final : public event_source {
+ public:
+  ~bell() override { ::close(descriptor_); }
+  void ring() {
+    const std::uint64_t one = 1;
+    REQUIRE(::write(descriptor_, &one, sizeof one) == sizeof one);
+  }
+  int descriptor() const override { return descriptor_; }
+  void serve() override {
+    std::uint64_t rung;
+    if (::read(descriptor_, &rung, sizeof rung) != sizeof rung) return;
+    in = std::this_thread::get_id();
+    served = static_cast<int>(rung) + served;
+  }
+  std::atomic<int> served = 0;
+  std::atomic<std::thread::id> in;
+
+ private:
+  int descriptor_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 };
 
 constexpr auto long_enough = 20s;  // a machine may be busy; nothing here needs a second
@@ -155,4 +181,42 @@ TEST_CASE("a system that is idle uses no processor") {
   std::this_thread::sleep_for(200ms);
   CHECK(cpu() - before < 20ms);
   stop(listener);
+}
+
+TEST_CASE("a source of events is served in the actors' thread, idle or busy, until it is let go") {
+  wall_system on;
+  bell source;
+  std::promise<std::thread::id> actors_thread;
+  auto listener =
+      spawn_listener(on.system, [&](int) { actors_thread.set_value(std::this_thread::get_id()); });
+  auto served = [&](int times) {
+    const auto until = std::chrono::steady_clock::now() + long_enough;
+    while (source.served < times && std::chrono::steady_clock::now() < until)
+      std::this_thread::sleep_for(1ms);
+    return source.served == times;
+  };
+
+  on.scheduler.watch(&source);
+  source.ring();
+  REQUIRE(served(1));
+  caf::anon_send(listener, 0);
+  CHECK(source.in == actors_thread.get_future().get());
+
+  caf::actor busy;  // never without a message
+  std::atomic<bool> enough = false;
+  busy = spawn_listener(on.system, [&](int number) {
+    if (!enough) caf::anon_send(busy, number);
+  });
+  caf::anon_send(busy, 0);
+  source.ring();
+  CHECK(served(2));
+  enough = true;
+
+  on.scheduler.watch(nullptr);
+  source.ring();
+  std::this_thread::sleep_for(5ms);
+  CHECK(source.served == 2);
+  stop(busy);
+  stop(listener);
+  on.system.await_all_actors_done();
 }
