@@ -1,5 +1,5 @@
-// coordinator: spawns the cast of a run, supervises its processes, decides about stalls and
-// failures, collects the report.
+// coordinator: spawns the cast of a run, supervises its processes, decides what a failure means,
+// collects the report.
 //
 // Asked by: whoever wants the run (run_job) and its surroundings (processes started and ended,
 // Ctrl-C). Asks: everybody below.  Invariant: the first failure is the run's outcome; what follows
@@ -28,29 +28,21 @@ namespace troupe {
 struct terminate_due {};
 struct kill_due {};
 struct give_up_on_processes {};
-struct look_again_at_stall {
-  std::uint64_t switches{};
-  std::uint32_t seen_before{};
-};
 
 }  // namespace troupe
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::terminate_due)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::kill_due)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::give_up_on_processes)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::look_again_at_stall)
 
 namespace troupe {
 namespace {
 
 using coordinator_self =
     coordinator_actor::extend<caf::reacts_to<terminate_due>, caf::reacts_to<kill_due>,
-                              caf::reacts_to<give_up_on_processes>,
-                              caf::reacts_to<look_again_at_stall>>;
+                              caf::reacts_to<give_up_on_processes>>;
 
-constexpr std::chrono::milliseconds mismatch_grace{1000}, kill_after{1000}, forget_after{3000},
-    stall_period{250};
-constexpr std::uint32_t looks_before_accusing = 2;
+constexpr std::chrono::milliseconds mismatch_grace{1000}, kill_after{1000}, forget_after{3000};
 
 struct coordinator_state {
   caf::typed_response_promise<job_report> reported;
@@ -76,15 +68,17 @@ class run_plan {
     auto pool = enter(spawn_buffer_pool(system, run_));
     store_ = enter(spawn_store(system, run_));
     groups_ = enter(spawn_group_directory(system, run_, slots_, recorder_));
+    std::vector<rank_actor> ranks;
     for (std::uint32_t n = 0; n < run_.world; ++n) {
       auto rank = enter(spawn_rank(system, run_, {n}, groups_, store_, slots_, recorder_));
+      ranks.push_back(rank);
       auto port = enter(spawn_rank_port(system, run_, {n}, rank, pool, slots_));
       ports_.push_back(port);
       run_.introduce_port({n}, port);
     }
     self_->request(recorder_, caf::infinite, await_finding{})
         .then([this](const finding_recorded& first) { found(first.what); }, [](caf::error&) {});
-    watch_for_stalls({});
+    enter(spawn_stall_watch(system, run_, std::move(ranks), groups_, store_, slots_, recorder_));
     return self_->state.reported;
   }
 
@@ -136,23 +130,6 @@ class run_plan {
         close_rank({{n}, -1, 0, 0, 0, 0}, {errc::lost_rank, "never seen to end"});
   }
 
-  /// Every rank waits; what if that was so a while ago too, and nobody ran in between?
-  void watch_for_stalls(const look_again_at_stall& before) {
-    if (outcome_ || finishing_) return;
-    self_->request(slots_, caf::infinite, watch_stall{})
-        .then(
-            [=, this](const all_blocked& now) {
-              const bool same = before.seen_before > 0 && now.switches == before.switches;
-              const auto seen = same ? before.seen_before : 0;
-              if (seen < looks_before_accusing)
-                self_->delayed_send(self_, stall_period,
-                                    look_again_at_stall{now.switches, seen + 1});
-              else
-                ask_who_waits(now);
-            },
-            [](caf::error&) {});
-  }
-
  private:
   template <class Handle>
   Handle enter(Handle member) {
@@ -160,47 +137,7 @@ class run_plan {
     return member;
   }
 
-  void ask_who_waits(const all_blocked& now) {
-    self_->request(groups_, caf::infinite, describe_waits{})
-        .then(
-            [=, this](const waits_described& groups) {
-              self_->request(store_, caf::infinite, describe_waits{})
-                  .then(
-                      [=, this](const waits_described& keys) {
-                        auto all = groups;
-                        all.waits.insert(all.waits.end(), keys.waits.begin(), keys.waits.end());
-                        if (outcome_ || finishing_) return;
-                        if (all.busy || all.waits.empty())
-                          self_->delayed_send(self_, stall_period,
-                                              look_again_at_stall{now.switches, 0});
-                        else
-                          accuse(all);
-                      },
-                      [](caf::error&) {});
-            },
-            [](caf::error&) {});
-  }
-
-  void accuse(const waits_described& all) {
-    finding what;
-    what.kind = errc::deadlock;
-    what.text = "every rank waits and nothing moves: ";
-    constexpr std::size_t named_max = 6;
-    std::set<rank_id> ranks;
-    for (std::size_t n = 0; n < all.waits.size(); ++n) {
-      const auto& wait = all.waits[n];
-      ranks.insert(wait.ranks.begin(), wait.ranks.end());
-      if (n < named_max) what.text += (n ? "; " : "") + wait.text;
-      if (n == 0) what.communicator = wait.communicator, what.sequence = wait.sequence;
-      what.operations.insert(what.operations.end(), wait.operations.begin(), wait.operations.end());
-    }
-    if (all.waits.size() > named_max)
-      what.text += fmt::format("; and {} more", all.waits.size() - named_max);
-    what.ranks.assign(ranks.begin(), ranks.end());
-    conclude(std::move(what), nanos{0});
-  }
-
-  /// A finding of the cast (a mismatch, a full disk): the ranks concerned were told.
+  /// A finding of the cast (a mismatch, a deadlock, a full disk): the ranks concerned were told.
   void found(const finding& what) {
     if (outcome_) return;
     outcome_ = what.kind;
@@ -283,7 +220,6 @@ coordinator_self::behavior_type behave(self_pointer self, const run_surroundings
       [=](const terminate_due&) { plan->terminate(); },
       [=](const kill_due&) { plan->kill(); },
       [=](const give_up_on_processes&) { plan->forget_processes(); },
-      [=](const look_again_at_stall& before) { plan->watch_for_stalls(before); },
   };
 }
 

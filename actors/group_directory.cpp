@@ -1,7 +1,8 @@
 // group_directory: knows the proxy of each communicator; spawns it when the first member opens it.
 //
-// Asked by: rank (open_group), coordinator (withdraw_member, describe_waits).  Asks: slot_keeper,
-// its proxies. Invariant: all members of a communicator name the same members in the same order.
+// Asked by: rank (open_group), coordinator (withdraw_member), stall_watch (describe_open).  Asks:
+// slot_keeper, its proxies. Invariant: all members of a communicator name the same members in the
+// same order.
 #include <fmt/format.h>
 #include <caf/actor_system.hpp>
 #include <caf/send.hpp>
@@ -87,17 +88,16 @@ group_directory_actor::behavior_type behave_as_directory(self_pointer self,
         self->state.gone.push_back(gone);
         for (auto& [id, group] : self->state.groups) self->send(group.proxy, gone);
       },
-      [=](const describe_waits& ask) -> caf::result<waits_described> {
-        if (self->state.groups.empty()) return waits_described{};
-        auto held = self->make_response_promise<waits_described>();
-        auto all = std::make_shared<waits_described>();
+      [=](const describe_open& ask) -> caf::result<open_described> {
+        if (self->state.groups.empty()) return open_described{};
+        auto held = self->make_response_promise<open_described>();
+        auto all = std::make_shared<open_described>();
         auto left = std::make_shared<std::size_t>(self->state.groups.size());
         for (auto& [id, group] : self->state.groups)
           self->request(group.proxy, caf::infinite, ask)
-              .then([=](const waits_described& some) mutable {
-                all->waits.insert(all->waits.end(), some.waits.begin(), some.waits.end());
-                all->busy |= some.busy;
-                if (--*left == 0) held.deliver(*all);
+              .then([=](const open_described& some) mutable {
+                all->open.insert(all->open.end(), some.open.begin(), some.open.end());
+                if (--*left == 0) held.deliver(std::move(*all));
               });
         return held;
       },

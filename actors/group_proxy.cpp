@@ -1,7 +1,7 @@
 // group_proxy: stands for one communicator; decides when its collectives may run, and has workers
 // sum them.
 //
-// Asked by: rank (join_collective), group_directory (withdraw_member, describe_waits).  Asks:
+// Asked by: rank (join_collective), group_directory (withdraw_member, describe_open).  Asks:
 // recorder; the worker pool. Invariants: a sequence number resolves at most once; whoever joined
 // hears of it, also when the proxy ends. Limits: payloads are the ranks' own leases; nothing is
 // copied here. Not here: what makes calls match (rendezvous.hpp, point_to_point.hpp); bytes
@@ -62,6 +62,9 @@ struct message_call {
   promise held;
   contribution bytes;
   std::uint32_t poster = 0;  // group rank
+  operation_id operation;
+  collective_call call;
+  std::string call_site;
 };
 
 /// A failed collective whose folds still run: until the last is done its regions are not free.
@@ -126,7 +129,8 @@ class group_proxy {
         state().calls->fail(join.issue.sequence, bytes.error());
         state().fail(join.issue.sequence, bytes.error());
       }
-      report(bytes.error(), join.issue.sequence, {join.rank}, &join);
+      report(bytes.error(), join.issue.sequence,
+             {caller(join.group_rank, join.issue.call, join.call_site)});
       return to_caf(bytes.error());
     }
     return is_point_to_point(join.issue.call.op) ? post(join, std::move(*bytes))
@@ -171,29 +175,30 @@ class group_proxy {
     }
   }
 
-  waits_described describe() const {
-    waits_described all;
-    for (const auto& [sequence, meeting] : self_->state.meetings) all.busy |= meeting.jobs > 0;
-    const auto& members = self_->state.calls->members();
-    for (const auto& open : self_->state.calls->open()) {
-      finding what;
-      what.communicator = id_;
-      what.sequence = open.sequence;
-      what.operations.push_back(open.operation);
-      for (auto member : open.missing) what.ranks.push_back(members[member]);
-      what.text =
-          fmt::format("{} number {} of {}: {} of {} members wait ({}), missing {}", open.operation,
-                      open.sequence.value, self_->state.calls->name(), open.joined.size(),
-                      members.size(), name_ranks(open.joined), name_ranks(open.missing));
-      all.waits.push_back(std::move(what));
+  open_described describe() const {
+    open_described all;
+    const auto& calls = *self_->state.calls;
+    const auto& members = calls.members();
+    for (const auto& open : calls.open()) {
+      open_operation one{open.operation, id_, open.sequence, {}, {}, false};
+      for (std::size_t n = 0; n < open.joined.size(); ++n)
+        one.callers.push_back({members[open.joined[n]], open.calls[n]->operation,
+                               calls.describe_join(open.joined[n], open.sequence, *open.calls[n]),
+                               open.calls[n]->call_site});
+      for (auto member : open.missing) one.lacking.push_back(members[member]);
+      all.open.push_back(std::move(one));
     }
     for (const auto& open : self_->state.messages->open()) {
-      finding what;
-      what.communicator = id_;
-      if (open.peer != any_source)
-        what.ranks.push_back(members[static_cast<std::size_t>(open.peer)]);
-      what.text = open.text + " and waits";
-      all.waits.push_back(std::move(what));
+      const bool any = open.peer == any_source;
+      open_operation one{open.name, id_, {}, {}, {}, any};
+      one.callers.push_back({members[open.group_rank],
+                             self_->state.posted.at(open.number).operation, open.text,
+                             open.call_site});
+      if (any)
+        one.lacking = members;
+      else
+        one.lacking.push_back(members[static_cast<std::size_t>(open.peer)]);
+      all.open.push_back(std::move(one));
     }
     return all;
   }
@@ -212,17 +217,31 @@ class group_proxy {
     return text;
   }
 
-  void report(const error& why, sequence_number sequence, std::vector<rank_id> ranks,
-              const join_collective* join) {
+  /// A rank that a finding is about, and its call where there is one.
+  struct concerned {
+    rank_id rank;
+    std::string operation, call_site;
+  };
+  rank_id member(std::uint32_t group_rank) const {
+    return self_->state.calls->members()[group_rank];
+  }
+  concerned caller(std::uint32_t group_rank, const collective_call& call,
+                   const std::string& site) const {
+    return {member(group_rank), troupe::describe(call), site};
+  }
+
+  void report(const error& why, sequence_number sequence, std::vector<concerned> ranks) {
     finding what;
     what.kind = why.code;
-    what.ranks = std::move(ranks);
     what.communicator = id_;
     what.sequence = sequence;
     what.text = why.context;
-    if (join) {
-      what.operations.push_back(troupe::describe(join->issue.call));
-      what.call_sites.push_back(join->call_site);
+    std::sort(ranks.begin(), ranks.end(), [](auto& a, auto& b) { return a.rank < b.rank; });
+    for (auto& one : ranks) {
+      what.ranks.push_back(one.rank);
+      if (one.operation.empty()) continue;
+      what.operations.push_back(std::move(one.operation));
+      what.call_sites.push_back(std::move(one.call_site));
     }
     self_->send(recorder_, record_finding{std::move(what)});
   }
@@ -241,7 +260,7 @@ class group_proxy {
                           sequence.value, state().calls->name(), name_ranks(joined),
                           joined.size() == 1 ? "s" : "")};
     state().calls->fail(sequence, why);
-    report(why, sequence, {state().calls->members()[member]}, nullptr);
+    report(why, sequence, {{this->member(member), {}, {}}});
     state().fail(sequence, why);
   }
 
@@ -249,17 +268,23 @@ class group_proxy {
     const auto& cause = state().withdrawn.at(member);
     error why{cause.code == errc::none ? errc::mismatch : cause.code,
               cause.context + "; a send or recv of " + state().calls->name() + " lacks it"};
-    report(why, {}, {state().calls->members()[member]}, nullptr);
+    report(why, {}, {{this->member(member), {}, {}}});
     state().fail_message(number, why);
   }
 
   caf::result<collective_resolved> meet(const join_collective& join, contribution bytes) {
     const auto sequence = join.issue.sequence;
     const bool failed_before = state().calls->has_failed(sequence);
-    auto joined = state().calls->join(join.group_rank, sequence, {join.issue.call, join.call_site});
+    auto joined = state().calls->join(join.group_rank, sequence,
+                                      {join.issue.call, join.call_site, join.issue.operation});
     if (!joined) {
       bytes.set_readers(0, *run_.pools);
-      if (!failed_before) report(joined.error(), sequence, {join.rank}, &join);
+      if (!failed_before) {
+        std::vector<concerned> ranks;
+        for (const auto& [group_rank, call] : state().calls->disagreed())
+          ranks.push_back(caller(group_rank, call.call, call.call_site));
+        report(joined.error(), sequence, std::move(ranks));
+      }
       if (state().calls->has_failed(sequence))
         state().fail(sequence, joined.error());  // also those who wait already
       return to_caf(joined.error());
@@ -338,12 +363,18 @@ class group_proxy {
     auto match = state().messages->post(join.group_rank, call, join.call_site, number, met);
     if (!match) {
       bytes.set_readers(0, *run_.pools);
-      report(match.error(), join.issue.sequence, {join.rank}, &join);
-      if (met) state().fail_message(*met, match.error());
+      std::vector<concerned> ranks{caller(join.group_rank, call, join.call_site)};
+      if (met) {
+        const auto& other = state().posted.at(*met);
+        ranks.push_back(caller(other.poster, other.call, other.call_site));
+        state().fail_message(*met, match.error());
+      }
+      report(match.error(), join.issue.sequence, std::move(ranks));
       return to_caf(match.error());
     }
     auto held = self_->make_response_promise<collective_resolved>();
-    state().posted.emplace(number, message_call{held, std::move(bytes), join.group_rank});
+    state().posted.emplace(number, message_call{held, std::move(bytes), join.group_rank,
+                                                join.issue.operation, call, join.call_site});
     if (*match)
       deliver(**match);
     else if (auto gone = state().withdrawn.find(static_cast<std::uint32_t>(call.root));
@@ -380,7 +411,7 @@ proxy_self::behavior_type behave(self_pointer self, const run_surroundings& run,
   return {
       [=](const join_collective& join) { return proxy->join(join); },
       [=](const withdraw_member& gone) { proxy->withdraw(gone); },
-      [=](const describe_waits&) { return proxy->describe(); },
+      [=](const describe_open&) { return proxy->describe(); },
       [=](const fold_done& done) { proxy->step_done(done); },
       [=](const reduction_finished& done) { proxy->resolve(done.sequence); },
   };

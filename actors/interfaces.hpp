@@ -26,7 +26,8 @@ class run_records;
 class run_tables;
 class worker_pool;
 
-/// Plans the run, spawns the cast, supervises deaths, decides about stalls, collects the report.
+/// Plans the run, spawns the cast, supervises deaths, decides what a finding means, collects the
+/// report.
 using coordinator_actor =
     caf::typed_actor<caf::replies_to<run_job>::with<job_report>,  // answered when the run is over
                      caf::reacts_to<from_launcher::started>, caf::reacts_to<from_launcher::ended>,
@@ -36,6 +37,9 @@ using coordinator_actor =
 using rank_port_actor =
     caf::typed_actor<caf::reacts_to<rank_connected>, caf::reacts_to<frames_arrived>,
                      caf::reacts_to<connection_lost>, caf::replies_to<end_rank>::with<rank_ended>>;
+
+/// Looks for ranks that can never go on, and reports them to the recorder.
+using stall_watch_actor = caf::typed_actor<caf::reacts_to<look_for_stalls>>;
 
 /// One logical rank: its operations in order, its slot, its part of the trace.
 using rank_actor =
@@ -48,13 +52,14 @@ using rank_actor =
                      caf::replies_to<to_troupe::store>::with<store_completed>,      // likewise
                      caf::reacts_to<to_troupe::blocked>, caf::reacts_to<to_troupe::awaited>,
                      caf::reacts_to<to_troupe::mark>, caf::reacts_to<to_troupe::future_taken>,
+                     caf::replies_to<describe_wait>::with<wait_described>,
                      caf::replies_to<end_rank>::with<rank_ended>>;
 
 /// One communicator: decides when its collectives may run, and has them summed.
 using group_proxy_actor =
     caf::typed_actor<caf::replies_to<join_collective>::with<collective_resolved>,
                      caf::reacts_to<withdraw_member>,
-                     caf::replies_to<describe_waits>::with<waits_described>>;
+                     caf::replies_to<describe_open>::with<open_described>>;
 
 struct group_opened {
   group_proxy_actor proxy;
@@ -64,23 +69,24 @@ struct group_opened {
 using group_directory_actor =
     caf::typed_actor<caf::replies_to<open_group>::with<group_opened>,
                      caf::reacts_to<withdraw_member>,
-                     caf::replies_to<describe_waits>::with<waits_described>>;
+                     caf::replies_to<describe_open>::with<open_described>>;
 
 /// The yielding c10d Store: get and wait are held replies.
 using store_actor = caf::typed_actor<caf::replies_to<ask_store>::with<store_reply>,
-                                     caf::replies_to<describe_waits>::with<waits_described>>;
+                                     caf::replies_to<describe_open>::with<open_described>>;
 
 /// Leases of payload memory: memory first, then the spill file.
 using buffer_pool_actor = caf::typed_actor<caf::replies_to<lease_extent>::with<extent_leased>>;
 
 /// The slots of one set of cores: a rank runs only while it holds one.
-using slot_keeper_actor = caf::typed_actor<
-    caf::reacts_to<watch_process>, caf::reacts_to<know_group>,
-    caf::replies_to<take_slot>::with<slot_granted>,  // answered when a slot is free and it is the
-                                                     // rank's turn
-    caf::reacts_to<give_up_slot>, caf::reacts_to<leave_slots>,
-    caf::replies_to<watch_stall>::with<all_blocked>,  // answered when every rank waits
-    caf::replies_to<report_slots>::with<slots_reported>>;
+using slot_keeper_actor =
+    caf::typed_actor<caf::reacts_to<watch_process>, caf::reacts_to<know_group>,
+                     caf::replies_to<take_slot>::with<slot_granted>,  // answered when a slot is
+                                                                      // free and it is the rank's
+                                                                      // turn
+                     caf::reacts_to<give_up_slot>, caf::reacts_to<leave_slots>,
+                     caf::replies_to<examine_processes>::with<processes_examined>,
+                     caf::replies_to<report_slots>::with<slots_reported>>;
 
 /// Trace, journal and findings of the run.
 using recorder_actor =
@@ -108,6 +114,9 @@ struct run_surroundings {
 coordinator_actor spawn_coordinator(caf::actor_system&, const run_surroundings&);
 rank_port_actor spawn_rank_port(caf::actor_system&, const run_surroundings&, rank_id, rank_actor,
                                 buffer_pool_actor, slot_keeper_actor);
+stall_watch_actor spawn_stall_watch(caf::actor_system&, const run_surroundings&,
+                                    std::vector<rank_actor>, group_directory_actor, store_actor,
+                                    slot_keeper_actor, recorder_actor);
 rank_actor spawn_rank(caf::actor_system&, const run_surroundings&, rank_id, group_directory_actor,
                       store_actor, slot_keeper_actor, recorder_actor);
 group_directory_actor spawn_group_directory(caf::actor_system&, const run_surroundings&,

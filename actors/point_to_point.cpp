@@ -66,7 +66,8 @@ std::vector<point_to_point::open_call> point_to_point::open() const {
   for (auto* side : {&sends_, &recvs_})
     for (const auto& [destination, calls] : *side)
       for (const auto& call : calls)
-        all.push_back({call.number, call.group_rank, call.call.root, text(call)});
+        all.push_back({call.number, call.group_rank, call.call.root, describe(call.call),
+                       text(call), call.call_site});
   std::sort(all.begin(), all.end(), [](auto& a, auto& b) { return a.number < b.number; });
   return all;
 }

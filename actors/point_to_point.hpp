@@ -39,7 +39,9 @@ class point_to_point {
     ticket number{};
     std::uint32_t group_rank{};
     std::int32_t peer{};  ///< group rank, any_source
+    std::string name;     ///< "send(f32 × 4)"
     std::string text;     ///< "rank 0 called send(f32 × 4) to rank 1 at a.py:3"
+    std::string call_site;
   };
   /// What waits, the oldest first.
   std::vector<open_call> open() const;

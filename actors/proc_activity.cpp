@@ -4,10 +4,17 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <string>
 
 namespace troupe {
 namespace {
@@ -48,6 +55,58 @@ std::uint64_t exact_cpu_ns(std::int32_t pid) {
          + static_cast<std::uint64_t>(spent.tv_nsec);
 }
 
+std::string read_text(const std::string& path) {
+  std::string text;
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return text;
+  text.resize(8192);
+  const auto length = ::read(descriptor, text.data(), text.size());
+  ::close(descriptor);
+  text.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+  return text;
+}
+
+/// No other process sees the memory at this address.
+bool is_private(std::int32_t pid, unsigned long address) {
+  std::ifstream maps(fmt::format("/proc/{}/maps", pid));
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long begin = 0, end = 0;
+    char access[5] = {};
+    if (std::sscanf(line.c_str(), "%lx-%lx %4s", &begin, &end, access) == 3 && begin <= address
+        && address < end)
+      return access[3] == 'p';
+  }
+  return false;
+}
+
+/// The thread sleeps until another thread of its process wakes it: in futex(), on an address that
+/// is the process' own (a thread that is joined is waited for as if others could see it), without a
+/// time limit.
+bool waits_for_thread(std::int32_t pid, const char* thread) {
+  const auto text = read_text(fmt::format("/proc/{}/task/{}/syscall", pid, thread));
+  long number = -1;
+  unsigned long address = 0, command = 0, expected = 0, timeout = 0;
+  if (std::sscanf(text.c_str(), "%ld %lx %lx %lx %lx", &number, &address, &command, &expected,
+                  &timeout)
+      != 5)
+    return false;
+  const auto what = command & FUTEX_CMD_MASK;
+  return number == SYS_futex && (what == FUTEX_WAIT || what == FUTEX_WAIT_BITSET) && timeout == 0
+         && ((command & FUTEX_PRIVATE_FLAG) || is_private(pid, address));
+}
+
+/// Timers announce themselves by these: a handler of the program's could do anything.
+bool handles_timer_signals(std::int32_t pid) {
+  const auto text = read_text(fmt::format("/proc/{}/status", pid));
+  const auto at = text.find("SigCgt:");
+  if (at == std::string::npos) return true;
+  const auto caught = std::strtoull(text.c_str() + at + std::strlen("SigCgt:"), nullptr, 16);
+  std::uint64_t timers = 0;
+  for (int number : {SIGALRM, SIGVTALRM, SIGPROF}) timers |= 1ull << (number - 1);
+  for (int number = SIGRTMIN; number <= SIGRTMAX; ++number) timers |= 1ull << (number - 1);
+  return caught & timers;
+}
+
 class proc_activity final : public process_activity {
  public:
   sample look(std::int32_t pid) override {
@@ -70,6 +129,20 @@ class proc_activity final : public process_activity {
     if (!seen.cpu_ns)
       seen.cpu_ns = ticks * (1'000'000'000ull / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)));
     return seen;
+  }
+
+  bool may_act(std::int32_t pid, const std::vector<std::int32_t>& waiting) override {
+    DIR* threads = ::opendir(fmt::format("/proc/{}/task", pid).c_str());
+    if (!threads) return true;
+    bool acts = false;
+    while (auto* entry = ::readdir(threads)) {
+      if (entry->d_name[0] == '.') continue;
+      const auto thread = static_cast<std::int32_t>(std::atoi(entry->d_name));
+      if (std::find(waiting.begin(), waiting.end(), thread) != waiting.end()) continue;
+      acts |= !waits_for_thread(pid, entry->d_name);
+    }
+    ::closedir(threads);
+    return acts || handles_timer_signals(pid);
   }
 };
 

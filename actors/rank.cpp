@@ -187,7 +187,7 @@ class logical_rank {
       held.deliver(to_caf(why));
     };
     turn_.issued(ask.operation);
-    self_->request(store_, caf::infinite, ask_store{me_, ask.request})
+    self_->request(store_, caf::infinite, ask_store{me_, ask.operation, ask.request})
         .then(
             [this, held, operation = ask.operation](const store_reply& reply) {
               settle(operation, [held, operation, reply]() mutable {
@@ -202,6 +202,8 @@ class logical_rank {
 
   void block(const to_troupe::blocked& blocked) {
     notice_lost_slot();
+    waiting_threads_ = blocked.threads;
+    ++goings_on_;
     switch (turn_.blocked(blocked.operations)) {
       case rank_turn::next::give_up_slot:
         give_up(blocked.reason, blocked.operations, blocked.at_ns);
@@ -228,7 +230,16 @@ class logical_rank {
     depth_.taken_as_future(taken.operation);
   }
 
+  wait_described describe_wait() const {
+    if (ended_) return {wait_described::state::ended, {me_, {}, {}}, goings_on_};
+    auto operations = turn_.stuck_on();
+    if (operations.empty()) return {wait_described::state::goes_on, {}, goings_on_};
+    return {
+        wait_described::state::waits, {me_, std::move(operations), waiting_threads_}, goings_on_};
+  }
+
   rank_ended end(const end_rank& end) {
+    ended_ = true;
     graph_.ended(since_start(end.at_ns));
     flush();
     self_->send(slots_, leave_slots{me_});
@@ -330,6 +341,7 @@ class logical_rank {
         .then(
             [this](const slot_granted& granted) {
               turn_.granted();
+              ++goings_on_;
               ++switches_;
               const auto now = now_ns();
               if (now > blocked_since_ns_) blocked_ns_ += now - blocked_since_ns_;
@@ -368,6 +380,9 @@ class logical_rank {
       groups_;  // references stay valid: nothing is erased
   std::unordered_map<call_site_id, std::uint32_t> call_sites_;
   std::vector<wait_target> resolved_;
+  std::vector<std::int32_t> waiting_threads_;
+  bool ended_ = false;
+  std::uint64_t goings_on_ = 0;  // grows whenever it waits anew or goes on
   std::uint64_t blocked_since_ns_ = 0, blocked_ns_ = 0, switches_ = 0, events_ = 0,
                 last_flush_ns_ = 0;
 };
@@ -388,6 +403,7 @@ rank_actor::behavior_type behave(self_pointer self, const run_surroundings& run,
       [=](const to_troupe::awaited& awaited) { rank->await(awaited); },
       [=](const to_troupe::mark& mark) { rank->mark(mark); },
       [=](const to_troupe::future_taken& taken) { rank->take_future(taken); },
+      [=](const describe_wait&) { return rank->describe_wait(); },
       [=](const end_rank& end) { return rank->end(end); },
   };
 }

@@ -26,6 +26,13 @@ rank_turn::next rank_turn::blocked(const std::vector<operation_id>& operations) 
   return next::take_slot;
 }
 
+std::vector<operation_id> rank_turn::stuck_on() const {
+  if (holds_slot_ || asking_) return {};
+  for (auto operation : owed_)
+    if (waiting_for_.contains(operation)) return {};
+  return {waiting_for_.begin(), waiting_for_.end()};
+}
+
 bool rank_turn::wants_slot() {
   if (holds_slot_ || asking_) return false;
   asking_ = true;

@@ -29,6 +29,9 @@ class rank_turn {
   /// Every thread waits for any of these; if one was delivered already the rank goes on and keeps
   /// its slot. Empty: it sleeps.
   next blocked(const std::vector<operation_id>& operations);
+  /// What it waits for while nothing of that is resolved and no slot is on its way; empty: it goes
+  /// on, or will.
+  std::vector<operation_id> stuck_on() const;
   /// The rank asks for a slot itself (start, after a sleep or a poll): true if it must be asked for
   /// (none is on its way).
   bool wants_slot();

@@ -37,8 +37,7 @@ std::optional<error> rendezvous::disagreement(sequence_number sequence, std::uin
   return std::nullopt;
 }
 
-std::optional<error> rendezvous::split_disagreement(sequence_number sequence,
-                                                    const meeting& all) const {
+std::optional<error> rendezvous::split_disagreement(sequence_number sequence, const meeting& all) {
   const auto size = static_cast<std::uint32_t>(members_.size());
   auto sends = [&](std::uint32_t from, std::uint32_t to) {
     const auto& call = all.calls[from]->call;
@@ -50,7 +49,8 @@ std::optional<error> rendezvous::split_disagreement(sequence_number sequence,
   };
   for (std::uint32_t from = 0; from < size; ++from)
     for (std::uint32_t to = 0; to < size; ++to)
-      if (sends(from, to) != expects(to, from))
+      if (sends(from, to) != expects(to, from)) {
+        disagreed_ = {{from, *all.calls[from]}, {to, *all.calls[to]}};
         return error{
             errc::mismatch,
             fmt::format(
@@ -58,16 +58,20 @@ std::optional<error> rendezvous::split_disagreement(sequence_number sequence,
                 members_[from].value, sends(from, to), members_[to].value, expects(to, from),
                 describe_join(from, sequence, *all.calls[from]),
                 describe_join(to, sequence, *all.calls[to]))};
+      }
   return std::nullopt;
 }
 
 result<rendezvous::joined> rendezvous::join(std::uint32_t group_rank, sequence_number sequence,
                                             member_call call) {
   if (auto failed = failed_.find(sequence); failed != failed_.end()) return failed->second;
-  if (auto open = open_.find(sequence); open != open_.end() && open->second.calls[group_rank])
+  if (auto open = open_.find(sequence); open != open_.end() && open->second.calls[group_rank]) {
+    disagreed_ = {{group_rank, call}};
     return error{errc::bad_input, fmt::format("{}, which it has joined already",
                                               describe_join(group_rank, sequence, call))};
+  }
   auto refuse = [&](error why) {
+    disagreed_ = {{group_rank, call}};
     fail(sequence, why);
     return why;
   };
@@ -82,13 +86,19 @@ result<rendezvous::joined> rendezvous::join(std::uint32_t group_rank, sequence_n
     meeting.calls.resize(size);
     meeting.first = group_rank;
   } else if (auto why = disagreement(sequence, group_rank, call, meeting)) {
-    return refuse(*why);
+    const auto first = std::pair{meeting.first, *meeting.calls[meeting.first]};
+    auto refused = refuse(*why);
+    disagreed_.push_back(first);
+    return refused;
   }
   const bool splits = call.call.op == operation::all_to_all;
   meeting.calls[group_rank] = std::move(call);
   if (++meeting.present < size) return joined::waiting;
   if (splits)
-    if (auto why = split_disagreement(sequence, meeting)) return refuse(*why);
+    if (auto why = split_disagreement(sequence, meeting)) {
+      fail(sequence, *why);
+      return *why;
+    }
   return joined::complete;
 }
 
@@ -110,9 +120,11 @@ std::vector<rendezvous::open_sequence> rendezvous::open() const {
   std::vector<open_sequence> all;
   for (const auto& [sequence, meeting] : open_) {
     if (meeting.present == members_.size()) continue;
-    open_sequence entry{sequence, describe(meeting.calls[meeting.first]->call), {}, {}};
-    for (std::uint32_t member = 0; member < members_.size(); ++member)
+    open_sequence entry{sequence, describe(meeting.calls[meeting.first]->call), {}, {}, {}};
+    for (std::uint32_t member = 0; member < members_.size(); ++member) {
       (meeting.calls[member] ? entry.joined : entry.missing).push_back(member);
+      if (meeting.calls[member]) entry.calls.push_back(&*meeting.calls[member]);
+    }
     all.push_back(std::move(entry));
   }
   return all;

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "messages/collective.hpp"
@@ -19,7 +20,8 @@ namespace troupe {
 /// A member's call as the rendezvous compares it.
 struct member_call {
   collective_call call;
-  std::string call_site;  ///< "" where unknown
+  std::string call_site;     ///< "" where unknown
+  operation_id operation{};  ///< the member's own number for it
 };
 
 class rendezvous {
@@ -31,6 +33,10 @@ class rendezvous {
   /// Member `group_rank` joins. errc::mismatch names both ranks, their calls and call sites, and
   /// fails the sequence; errc::bad_input when it waits there already, which concerns nobody else.
   result<joined> join(std::uint32_t group_rank, sequence_number sequence, member_call call);
+
+  /// The calls that the last refused join was about: of the member that joined, and of the one it
+  /// disagrees with if there is one.
+  const std::vector<std::pair<std::uint32_t, member_call>>& disagreed() const { return disagreed_; }
 
   /// The members' calls of a complete sequence, by group rank; forgets the sequence.
   std::vector<member_call> take(sequence_number sequence);
@@ -45,6 +51,7 @@ class rendezvous {
     sequence_number sequence;
     std::string operation;
     std::vector<std::uint32_t> joined, missing;  ///< group ranks
+    std::vector<const member_call*> calls;       ///< of those who joined
   };
   std::vector<open_sequence> open() const;
   /// The sequences that `group_rank` has not joined and others have.
@@ -62,12 +69,13 @@ class rendezvous {
   };
   std::optional<error> disagreement(sequence_number sequence, std::uint32_t group_rank,
                                     const member_call& call, const meeting& so_far) const;
-  std::optional<error> split_disagreement(sequence_number sequence, const meeting& all) const;
+  std::optional<error> split_disagreement(sequence_number sequence, const meeting& all);
 
   std::vector<rank_id> members_;
   std::string name_;
   std::map<sequence_number, meeting> open_;
   std::map<sequence_number, error> failed_;
+  std::vector<std::pair<std::uint32_t, member_call>> disagreed_;
 };
 
 }  // namespace troupe

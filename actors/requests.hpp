@@ -14,6 +14,7 @@
 
 #include "actors/findings.hpp"
 #include "actors/slot_table.hpp"
+#include "actors/wait_graph.hpp"
 #include "graph/execution_graph.hpp"
 #include "messages/error.hpp"
 #include "messages/wire.hpp"
@@ -39,6 +40,9 @@ struct job_report {
   std::uint64_t trace_bytes{};
 };
 
+// --- to stall_watch
+struct look_for_stalls {};
+
 // --- to rank_port
 struct rank_connected {
   std::shared_ptr<rank_connection> connection;
@@ -62,6 +66,14 @@ struct rank_ended {
 };
 
 // --- to rank (it also takes to_troupe's structs as they are)
+struct describe_wait {};
+struct wait_described {
+  enum class state : std::uint8_t { goes_on, waits, ended };
+  state now{};
+  rank_wait wait;  ///< when it waits
+  std::uint64_t
+      turn{};  ///< grows each time it goes on: the same again means that it has waited since
+};
 struct operation_completed {
   operation_id operation;
   std::shared_ptr<const std::vector<payload>> pieces;  ///< null: nothing
@@ -95,10 +107,10 @@ struct withdraw_member {
   rank_id rank;
   error cause;
 };
-struct describe_waits {};
-struct waits_described {
-  std::vector<finding> waits;  ///< one for each collective or message that waits, the oldest first
-  bool busy{};                 ///< a sum is being computed
+struct describe_open {};
+/// What some have called and that cannot complete yet; a sum being computed is not among it.
+struct open_described {
+  std::vector<open_operation> open;
 };
 
 // --- to slot_keeper
@@ -126,9 +138,13 @@ struct know_group {
   communicator_id communicator;
   std::vector<rank_id> members;
 };
-struct watch_stall {};
-struct all_blocked {
-  std::uint64_t switches{};  ///< grants so far: the same again means that nobody ran in between
+/// Of these ranks, all of whose threads that call us wait: whose process has other threads that
+/// could still act by themselves?
+struct examine_processes {
+  std::vector<rank_wait> waits;
+};
+struct processes_examined {
+  std::vector<rank_id> may_act;
 };
 struct report_slots {};
 struct slots_reported {
@@ -139,6 +155,7 @@ struct slots_reported {
 // --- to store, buffer_pool
 struct ask_store {
   rank_id rank;
+  operation_id operation;
   store_request request;
 };
 struct lease_extent {
@@ -186,6 +203,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::job_report)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::from_launcher::started)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::from_launcher::ended)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::from_launcher::failed)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::look_for_stalls)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::rank_connected)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::frames_arrived)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::connection_lost)
@@ -209,16 +227,18 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::open_group)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::join_collective)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::collective_resolved)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::withdraw_member)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::describe_waits)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::waits_described)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::describe_open)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::open_described)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::describe_wait)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::wait_described)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::watch_process)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::take_slot)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::slot_granted)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::give_up_slot)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::leave_slots)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::know_group)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::watch_stall)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::all_blocked)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::examine_processes)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::processes_examined)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::report_slots)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::slots_reported)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::ask_store)

@@ -2,9 +2,10 @@
 // and lends their slots.
 //
 // Asked by: rank (take_slot, give_up_slot, leave_slots), rank_port (watch_process), group_directory
-// (know_group), coordinator (watch_stall, report_slots).  Asks: recorder; the worker pool (to look
-// at processes). Limits: sleepers are looked for only while somebody wants a slot; one is taken
-// after two looks without any CPU time. Not here: whose turn it is (slot_table.hpp).
+// (know_group), stall_watch (examine_processes), coordinator (report_slots).  Asks: recorder; the
+// worker pool (to look at processes). Limits: sleepers are looked for only while somebody wants a
+// slot; one is taken after two looks without any CPU time. Not here: whose turn it is
+// (slot_table.hpp).
 #include <caf/actor_system.hpp>
 #include <caf/send.hpp>
 #include <caf/stateful_actor.hpp>
@@ -27,29 +28,35 @@ struct look_for_sleepers {};
 struct holders_seen {
   std::vector<std::pair<rank_id, process_activity::sample>> samples;
 };
+struct examination_done {
+  std::uint64_t number{};
+  processes_examined seen;
+};
 
 }  // namespace troupe
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::look_for_sleepers)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::holders_seen)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::examination_done)
 
 namespace troupe {
 namespace {
 
 using keeper_self =
-    slot_keeper_actor::extend<caf::reacts_to<look_for_sleepers>, caf::reacts_to<holders_seen>>;
+    slot_keeper_actor::extend<caf::reacts_to<look_for_sleepers>, caf::reacts_to<holders_seen>,
+                              caf::reacts_to<examination_done>>;
 
 constexpr std::chrono::milliseconds look_period{10};
 
 struct keeper_state {
   slot_table table{0};
   std::map<rank_id, caf::typed_response_promise<slot_granted>> waiting;
-  std::vector<caf::typed_response_promise<all_blocked>> watching_stall;
+  std::map<std::uint64_t, caf::typed_response_promise<processes_examined>> examinations;
 
   ~keeper_state() {
     const auto over = to_caf({errc::lost_rank, "the run has ended"});
     for (auto& [rank, held] : waiting) held.deliver(over);
-    for (auto& held : watching_stall) held.deliver(over);
+    for (auto& [number, held] : examinations) held.deliver(over);
   }
 };
 using self_pointer = keeper_self::stateful_pointer<keeper_state>;
@@ -74,9 +81,8 @@ class keeper {
 
   void give_up(const give_up_slot& given) {
     end_interval(given.rank, given.why);
-    table().give_up(given.rank, given.why, given.waits_on);
+    table().give_up(given.rank, given.waits_on);
     grant();
-    tell_stall();
   }
 
   void leave(const leave_slots& left) {
@@ -85,17 +91,31 @@ class keeper {
     if (auto held = self_->state.waiting.extract(left.rank); !held.empty())
       held.mapped().deliver(to_caf({errc::lost_rank, "the rank has ended"}));
     pids_.erase(left.rank);
-    ++left_;
     grant();
     flush();
-    tell_stall();
   }
 
-  caf::result<all_blocked> watch_stall() {
-    auto held = self_->make_response_promise<all_blocked>();
-    self_->state.watching_stall.push_back(held);
-    tell_stall();
+  caf::result<processes_examined> examine(const examine_processes& ask) {
+    if (!run_.activity) return processes_examined{};
+    const auto number = ++examinations_;
+    auto held = self_->make_response_promise<processes_examined>();
+    self_->state.examinations.emplace(number, held);
+    std::vector<std::pair<std::int32_t, rank_wait>> targets;
+    for (const auto& wait : ask.waits)
+      if (auto pid = pids_.find(wait.rank); pid != pids_.end())
+        targets.emplace_back(pid->second, wait);
+    run_.workers->submit([targets = std::move(targets), activity = run_.activity, number,
+                          me = caf::actor_cast<caf::actor>(self_)] {
+      examination_done done{number, {}};
+      for (const auto& [pid, wait] : targets)
+        if (activity->may_act(pid, wait.threads)) done.seen.may_act.push_back(wait.rank);
+      caf::anon_send(me, std::move(done));
+    });
     return held;
+  }
+  void examined(const examination_done& done) {
+    if (auto held = self_->state.examinations.extract(done.number); !held.empty())
+      held.mapped().deliver(done.seen);
   }
 
   slots_reported report() {
@@ -131,7 +151,7 @@ class keeper {
                          && granted_at_[rank] + 2 * look_period <= self_->clock().now();
       if (!slept || !table().wanted()) continue;
       end_interval(rank, release_reason::asleep);
-      table().give_up(rank, release_reason::asleep, {});
+      table().give_up(rank, {});
       last_look_.erase(rank);
     }
     grant();
@@ -183,12 +203,6 @@ class keeper {
                                std::exchange(intervals_, {}))});
   }
 
-  void tell_stall() {
-    if (!table().all_blocked() || table().seen() + left_ < run_.world) return;
-    for (auto& held : std::exchange(self_->state.watching_stall, {}))
-      held.deliver(all_blocked{table().switches()});
-  }
-
   self_pointer self_;
   run_surroundings run_;
   recorder_actor recorder_;
@@ -198,7 +212,7 @@ class keeper {
   std::map<slot_id, caf::actor_clock::time_point> freed_at_;
   std::vector<slot_interval> intervals_;
   std::vector<std::uint64_t> switch_ns_;
-  std::uint32_t left_ = 0;
+  std::uint64_t examinations_ = 0;
   bool looking_ = false;
 };
 
@@ -211,10 +225,11 @@ keeper_self::behavior_type behave(self_pointer self, const run_surroundings& run
       [=](const take_slot& ask) { return slots->take(ask); },
       [=](const give_up_slot& given) { slots->give_up(given); },
       [=](const leave_slots& left) { slots->leave(left); },
-      [=](const watch_stall&) { return slots->watch_stall(); },
+      [=](const examine_processes& ask) { return slots->examine(ask); },
       [=](const report_slots&) { return slots->report(); },
       [=](const look_for_sleepers&) { slots->look(); },
       [=](const holders_seen& seen) { slots->judge(seen); },
+      [=](const examination_done& done) { slots->examined(done); },
   };
 }
 

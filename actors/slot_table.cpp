@@ -58,8 +58,6 @@ void slot_table::forget_waits_of(rank_id rank) {
 
 void slot_table::want(rank_id rank, const std::vector<wait_target>& resolved, bool yielded) {
   TROUPE_ASSERT(!wanting_.contains(rank) && !holding_.contains(rank), rank.value);
-  seen_.insert(rank);
-  sleeping_.erase(rank);
   for (const auto& target : resolved) forget_wait(target);
   forget_waits_of(rank);
   const auto ticket = ++tickets_;
@@ -70,14 +68,8 @@ void slot_table::want(rank_id rank, const std::vector<wait_target>& resolved, bo
     for (auto communicator : groups->second) groups_.at(communicator).queued.emplace(ticket, rank);
 }
 
-void slot_table::give_up(rank_id rank, release_reason why,
-                         const std::vector<wait_target>& waits_on) {
-  seen_.insert(rank);
+void slot_table::give_up(rank_id rank, const std::vector<wait_target>& waits_on) {
   if (auto held = holding_.extract(rank); !held.empty()) free_.insert(held.mapped());
-  if (why == release_reason::sleeping || why == release_reason::asleep)
-    sleeping_.insert(rank);
-  else
-    sleeping_.erase(rank);
   forget_waits_of(rank);
   for (const auto& target : waits_on) {
     auto [at, fresh] = waits_.try_emplace(target);
@@ -104,8 +96,6 @@ void slot_table::leave(rank_id rank) {
   if (auto held = holding_.extract(rank); !held.empty()) free_.insert(held.mapped());
   dequeue(rank);
   forget_waits_of(rank);
-  seen_.erase(rank);
-  sleeping_.erase(rank);
 }
 
 std::optional<rank_id> slot_table::most_wanted() const {
@@ -143,10 +133,6 @@ std::vector<rank_id> slot_table::holders() const {
   std::vector<rank_id> all;
   for (const auto& [rank, slot] : holding_) all.push_back(rank);
   return all;
-}
-
-bool slot_table::all_blocked() const {
-  return holding_.empty() && queue_.empty() && sleeping_.empty() && !seen_.empty();
 }
 
 }  // namespace troupe

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "messages/ids.hpp"
-#include "messages/release_reason.hpp"
 
 namespace troupe {
 
@@ -40,7 +39,7 @@ class slot_table {
   void want(rank_id rank, const std::vector<wait_target>& resolved, bool yielded);
   /// The rank gives up its slot (or would, if it was not taken from it): it waits for any of
   /// `waits_on`.
-  void give_up(rank_id rank, release_reason why, const std::vector<wait_target>& waits_on);
+  void give_up(rank_id rank, const std::vector<wait_target>& waits_on);
   /// The rank is over: it holds, wants and awaits nothing.
   void leave(rank_id rank);
 
@@ -55,10 +54,6 @@ class slot_table {
   std::optional<slot_id> held_by(rank_id rank) const;
   std::vector<rank_id> holders() const;
   bool wanted() const { return !queue_.empty(); }
-  /// Nobody holds a slot and nobody wants one, but some rank that was seen has not left; sleepers
-  /// are expected back.
-  bool all_blocked() const;
-  std::uint32_t seen() const { return static_cast<std::uint32_t>(seen_.size()); }
   std::uint64_t switches() const { return switches_; }
 
  private:
@@ -91,7 +86,6 @@ class slot_table {
   std::map<wait_target, wait> waits_;
   std::map<wait_key, wait_target> by_need_;
   std::map<rank_id, std::vector<wait_target>> waits_of_;
-  std::set<rank_id> seen_, sleeping_;
   std::uint64_t tickets_ = 0, switches_ = 0;
 };
 

@@ -1,7 +1,7 @@
 // store: the run's c10d Store as an actor: get and wait are held replies, so that no rank polls for
 // a key.
 //
-// Asked by: rank (ask_store), coordinator (describe_waits).  Asks nobody.
+// Asked by: rank (ask_store), stall_watch (describe_open).  Asks nobody.
 // Not here: what the requests mean (kv_table.hpp).
 #include <fmt/format.h>
 #include <caf/actor_system.hpp>
@@ -36,6 +36,7 @@ constexpr std::uint64_t timeout_ns_max = 10ull * 365 * 24 * 3600 * 1'000'000'000
 struct waiting_request {
   caf::typed_response_promise<store_reply> held;
   rank_id rank;
+  operation_id operation;
 };
 
 struct store_state {
@@ -56,7 +57,7 @@ store_self::behavior_type behave(self_pointer self) {
         auto& state = self->state;
         const auto number = ++state.tickets;
         auto held = self->make_response_promise<store_reply>();
-        state.waiting.emplace(number, waiting_request{held, ask.rank});
+        state.waiting.emplace(number, waiting_request{held, ask.rank, ask.operation});
         for (auto& answer : state.table.submit(number, ask.request)) {
           auto request = state.waiting.extract(answer.number);
           if (answer.reply)
@@ -69,14 +70,17 @@ store_self::behavior_type behave(self_pointer self) {
                              store_timeout{number});
         return held;
       },
-      [=](const describe_waits&) {
-        waits_described all;
+      [=](const describe_open&) {
+        open_described all;
         for (const auto& [number, key] : self->state.table.waiting()) {
-          finding what;
-          what.ranks.push_back(self->state.waiting.at(number).rank);
-          what.text =
-              fmt::format("rank {} waits for key {} of the store", what.ranks.front().value, key);
-          all.waits.push_back(std::move(what));
+          const auto& request = self->state.waiting.at(number);
+          open_operation one{"wait for key " + key, {}, {}, {}, {}, true};
+          one.callers.push_back(
+              {request.rank,
+               request.operation,
+               fmt::format("rank {} asked for key {} of the store", request.rank.value, key),
+               {}});
+          all.open.push_back(std::move(one));
         }
         return all;
       },

@@ -67,6 +67,7 @@ struct ToTroupe {
       reason @19 :UInt8;       # troupe::release_reason
       operations @20 :List(UInt64);
       atNs @21 :UInt64;
+      threads @33 :List(Int32);   # of this process, that wait for them; ours that only read among them
     }
     awaited :group {       # these were waited for or found complete: edges of the graph
       operations @22 :List(UInt64);

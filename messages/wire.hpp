@@ -63,7 +63,12 @@ struct issue {
   bool as_future{};
   std::uint64_t at_ns{};
 };
-struct blocked { release_reason reason{}; std::vector<operation_id> operations; std::uint64_t at_ns{}; };
+struct blocked {
+  release_reason reason{};
+  std::vector<operation_id> operations;
+  std::uint64_t at_ns{};
+  std::vector<std::int32_t> threads;  ///< that wait for them, and ours
+};
 struct awaited { std::vector<operation_id> operations; std::uint64_t at_ns{}; };
 struct yielded { std::uint64_t at_ns{}; };
 struct lease { operation_id operation; std::uint64_t size{}; };

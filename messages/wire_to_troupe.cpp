@@ -1,4 +1,6 @@
 // wire_to_troupe: the frames a rank sends, to bytes and back.
+#include <functional>
+
 #include "messages/payload_codec.hpp"
 #include "messages/wire_codec.hpp"
 
@@ -26,7 +28,7 @@ std::size_t size_of(const to_troupe::frame& frame) {
     size += 4 * opened->members.size() + opened->name.size();
   if (auto* site = std::get_if<to_troupe::call_site>(&frame)) size += site->text.size();
   if (auto* blocked = std::get_if<to_troupe::blocked>(&frame))
-    size += 8 * blocked->operations.size();
+    size += 8 * blocked->operations.size() + 4 * blocked->threads.size();
   if (auto* awaited = std::get_if<to_troupe::awaited>(&frame))
     size += 8 * awaited->operations.size();
   if (auto* store = std::get_if<to_troupe::store>(&frame)) {
@@ -113,6 +115,8 @@ struct layer {
     put_numbers(
         from.operations, [&](unsigned n) { return to.initOperations(n); }, value_of);
     to.setAtNs(from.at_ns);
+    put_numbers(
+        from.threads, [&](unsigned n) { return to.initThreads(n); }, std::identity{});
   }
   void operator()(const to_troupe::awaited& from) {
     auto to = root.initAwaited();
@@ -184,7 +188,8 @@ to_troupe::frame read_frame(schema::ToTroupe::Reader root, const char*& wrong) {
       auto from = root.getBlocked();
       return blocked{checked<release_reason>(from.getReason(), release_reason_count,
                                              "a reason of no known kind", wrong),
-                     numbers<operation_id>(from.getOperations(), wrong), from.getAtNs()};
+                     numbers<operation_id>(from.getOperations(), wrong), from.getAtNs(),
+                     numbers<std::int32_t>(from.getThreads(), wrong)};
     }
     case schema::ToTroupe::AWAITED: {
       auto from = root.getAwaited();

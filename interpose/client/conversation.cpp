@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -116,7 +117,9 @@ void conversation::declare_lost_slot(locked& hold) {
 void conversation::give_up(locked& hold, thread_seats::waits waits) {
   holds_slot_ = false;
   blocked_on_ = waits.operations;
-  post(to_troupe::blocked{waits.reason, std::move(waits.operations), monotonic_ns()});
+  if (reader_thread_) waits.threads.push_back(reader_thread_);
+  post(to_troupe::blocked{waits.reason, std::move(waits.operations), monotonic_ns(),
+                          std::move(waits.threads)});
   flush(hold);
 }
 
@@ -329,6 +332,7 @@ void conversation::start_reader(locked&) {
 
 void conversation::run_reader() {
   auto hold = lock();
+  reader_thread_ = ::gettid();
   while (gone_.code == errc::none) {
     settle(hold, callbacks::run);
     if (gone_.code != errc::none) break;

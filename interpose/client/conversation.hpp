@@ -130,6 +130,7 @@ class conversation {
   bool reading_ = false;  ///< some thread has the reader role
   std::deque<arrival> arrivals_, laid_out_;
   std::thread reader_;
+  std::int32_t reader_thread_ = 0;  ///< the kernel's number of it, once it runs
 };
 
 /// CLOCK_MONOTONIC.

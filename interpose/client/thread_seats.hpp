@@ -5,7 +5,10 @@
 // (conversation.hpp).
 #pragma once
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <list>
 #include <optional>
 #include <vector>
@@ -27,11 +30,13 @@ class thread_seats {
   struct waits {
     release_reason reason = release_reason::sleeping;
     std::vector<operation_id> operations;  ///< ascending, each once
+    std::vector<std::int32_t> threads;     ///< the kernel's numbers of those that wait for them
   };
 
-  thread_seat* take() { return &seats_.emplace_back(); }
+  /// For the calling thread.
+  thread_seat* take() { return &seats_.emplace_back(seated{{}, ::gettid()}); }
   void leave(const thread_seat* seat) {
-    seats_.remove_if([&](const thread_seat& other) { return &other == seat; });
+    seats_.remove_if([&](const seated& other) { return &other == seat; });
   }
 
   /// Does a seated thread other than this one run? A wait whose operation is no longer pending
@@ -58,6 +63,7 @@ class thread_seats {
       if (found.operations.empty() || seat.reason == release_reason::collective)
         found.reason = seat.reason;
       found.operations.push_back(seat.operation);
+      found.threads.push_back(seat.thread);
     }
     auto& all = found.operations;
     std::sort(all.begin(), all.end());
@@ -78,7 +84,10 @@ class thread_seats {
     return seat.now == thread_seat::state::running;
   }
 
-  std::list<thread_seat> seats_;  // addresses must last
+  struct seated : thread_seat {
+    std::int32_t thread;
+  };
+  std::list<seated> seats_;  // addresses must last
 };
 
 }  // namespace troupe

@@ -64,6 +64,22 @@ TEST_CASE(
   check_misfortune("other-count", {4, "mismatch", {"rank 2", "all_reduce", "misfortune.py:"}});
 }
 
+TEST_CASE("two ranks that both send first are a deadlock, written out as a circle") {
+  check_misfortune("head-to-head",
+                   {4,
+                    "deadlock",
+                    {"rank 1 called send", "and waits for rank 2; rank 2 called send",
+                     "and waits for rank 1", "misfortune.py:"}});
+}
+
+TEST_CASE("they are not accused while a thread of one of them could still receive, and does") {
+  const workspace here;
+  const auto ended = here.run({.program = {python(), test_program("misfortune.py"), "saved", "2"}});
+  INFO(describe(ended));
+  CHECK(ended.status == 0);
+  CHECK(messages(ended).empty());
+}
+
 TEST_CASE(
     "another type than the others' is a mismatch that names rank, operation, sequence and place") {
   check_misfortune("other-type", {4, "mismatch", {"rank 2", "all_reduce", "misfortune.py:"}});

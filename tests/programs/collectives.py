@@ -59,8 +59,8 @@ class World:
             frame = frame.f_back
         site = f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}".encode()
         operation = ctypes.c_uint64()
-        self.check(self.client.troupe_issue(self.communicator, ctypes.byref(call), ctypes.byref(spans[0]), 1,
-                                            ctypes.byref(spans[1]), 1, site, None, None, ctypes.byref(operation)))
+        self.check(self.client.troupe_issue(self.communicator, ctypes.byref(call), ctypes.byref(spans[0]), op != RECV,
+                                            ctypes.byref(spans[1]), op != SEND, site, None, None, ctypes.byref(operation)))
         return operation, result
 
     def wait(self, operation):
@@ -68,6 +68,14 @@ class World:
 
     def all_reduce(self, values):
         operation, result = self.issue(values)
+        self.wait(operation)
+        return result
+
+    def send(self, values, to):
+        self.wait(self.issue(values, op=SEND, reduction=NONE, root=to)[0])
+
+    def recv(self, values, source):
+        operation, result = self.issue(values, op=RECV, reduction=NONE, root=source)
         self.wait(operation)
         return result
 

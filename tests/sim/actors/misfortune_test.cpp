@@ -226,6 +226,79 @@ TEST_CASE("collectives of two communicators in opposite orders are a deadlock th
   REQUIRE(outcome.report->findings.front().operations.size() == 2);
 }
 
+TEST_CASE("a circle of two is a deadlock while others compute for an hour") {
+  for (std::uint32_t slots : {1u, 3u}) {
+    job_options options;
+    options.world = 4;
+    options.slots = slots;
+    options.program = [](scripted_rank& rank) -> script {
+      const auto world = rank.open_world();
+      const std::vector<rank_id> pair{{1}, {2}};
+      const bool in_pair = rank.me.value == 1 || rank.me.value == 2;
+      const auto a = in_pair ? rank.open(pair) : world, b = in_pair ? rank.open(pair) : world;
+      if (rank.me.value == 0) {
+        co_await rank.sleep(1h);
+      } else if (in_pair) {
+        const bool first = rank.me.value == 1;
+        co_await rank.wait(
+            rank.issue(first ? a : b, calls::barrier(), {}, first ? "a.py:1" : "b.py:2"));
+        co_await rank.wait(rank.issue(first ? b : a, calls::barrier()));
+      }
+      co_await rank.wait(rank.issue(world, calls::barrier()));
+    };
+    auto outcome = run(options);
+    check_ended(outcome, errc::deadlock, 2s);
+    const auto& found = outcome.report->findings.front();
+    CHECK(found.cycle == std::vector<rank_id>{{1}, {2}});
+    CHECK(found.ranks == std::vector<rank_id>{{1}, {2}});
+    CHECK(found.call_sites == std::vector<std::string>{"a.py:1", "b.py:2"});
+    CHECK_THAT(found.text, Contains("rank 1 called barrier")
+                               && Contains("at a.py:1 and waits for rank 2")
+                               && !Contains("rank 3"));
+  }
+}
+
+TEST_CASE("sends and receives with crossed tags are a deadlock where tags count") {
+  job_options options;
+  options.slots = 2;
+  options.program = [](scripted_rank& rank) -> script {
+    const auto group = rank.open_world();
+    auto call = rank.me.value == 0 ? calls::send(1, 1) : calls::recv(0, 1);
+    call.tag = rank.me.value == 0 ? 1 : 2;
+    const auto bytes = rank.me.value == 0 ? numbers(1) : payload{};
+    co_await rank.wait(rank.issue(group, call, bytes));
+  };
+  auto outcome = run(options);
+  check_ended(outcome, errc::deadlock, 2s);
+  CHECK_THAT(outcome.text(), Contains("with tag 1") && Contains("with tag 2"));
+}
+
+TEST_CASE("a key that only a rank that has ended could have set is a deadlock") {
+  job_options options;
+  options.world = 3;
+  options.program = [](scripted_rank& rank) -> script {
+    rank.open_world();
+    if (rank.me.value == 1) co_await rank.get("from 0 or 2");
+  };
+  auto outcome = run(options);
+  check_ended(outcome, errc::deadlock, 3s);
+  CHECK_THAT(outcome.text(), Contains("rank 1 asked for key from 0 or 2"));
+  CHECK(outcome.report->findings.front().ranks == std::vector<rank_id>{{1}});
+}
+
+TEST_CASE("ranks are not accused while a thread of theirs could still act") {
+  job_options options;
+  options.have_helpers = {{1}};
+  options.interrupt_at = 10min;
+  options.program = [](scripted_rank& rank) -> script {
+    const auto a = rank.open_world(), b = rank.open_world();
+    const bool first = rank.me.value == 0;
+    co_await rank.wait(rank.issue(first ? a : b, calls::barrier()));
+  };
+  auto outcome = run(options);
+  CHECK(outcome.code() == errc::interrupted);
+}
+
 TEST_CASE("ranks that try again after a timeout are not accused while one of them runs") {
   std::uint32_t attempts = 0;
   job_options options;

@@ -23,6 +23,7 @@ struct job_options {
   nanos wire_delay_max{0};     ///< each frame takes up to this long, in order
   bool finds_sleepers = true;  ///< processes are looked at
   bool ignores_terminate = false;
+  std::vector<rank_id> have_helpers;  ///< a thread of their process could still act by itself
   std::vector<rank_id> never_connect;
   struct kill {
     nanos at{};

@@ -64,6 +64,17 @@ TEST_CASE("a complete collective is not open, even before it is taken") {
   CHECK(alone.open().empty());
 }
 
+TEST_CASE("a disagreement is between the member that joins and the first, in each with its call") {
+  auto group = three();
+  REQUIRE(group.join(1, {1}, {calls::all_reduce(4), "first"}));
+  REQUIRE_FALSE(group.join(2, {1}, {calls::all_reduce(5), "second"}));
+  REQUIRE(group.disagreed().size() == 2);
+  CHECK(group.disagreed()[0].first == 2);
+  CHECK(group.disagreed()[0].second.call_site == "second");
+  CHECK(group.disagreed()[1].first == 1);
+  CHECK(group.disagreed()[1].second.call.count == 4);
+}
+
 TEST_CASE("different operations are told apart by both names") {
   auto why = disagreement(calls::all_reduce(4), calls::barrier());
   check_names_both(why);

@@ -8,7 +8,6 @@ using namespace troupe;
 
 namespace {
 
-constexpr auto collective = release_reason::collective;
 const communicator_id pair_01{1}, pair_23{2}, everyone{3};
 
 wait_target target(communicator_id communicator, std::uint64_t sequence) {
@@ -41,7 +40,7 @@ std::vector<std::uint32_t> turns(slot_table& table) {
 void run_and_block(slot_table& table, rank_id rank, const std::vector<wait_target>& on) {
   table.want(rank, {}, false);
   REQUIRE(table.next()->rank == rank);
-  table.give_up(rank, collective, on);
+  table.give_up(rank, on);
 }
 
 }  // namespace
@@ -54,7 +53,7 @@ TEST_CASE("no more ranks hold slots than there are, each another one") {
   CHECK_FALSE(table.held_by({2}));
   CHECK(table.holders() == std::vector<rank_id>{{0}, {1}});
   CHECK(table.wanted());
-  table.give_up({0}, collective, {});
+  table.give_up({0}, {});
   CHECK(all_grants(table) == std::vector<std::uint32_t>{2});
   CHECK(table.switches() == 3);
 }
@@ -115,7 +114,7 @@ TEST_CASE("a group that is known late leaves nothing behind") {
   table.want({0}, {target(everyone, 1)}, false);
   table.want({1}, {target(everyone, 1)}, false);
   table.want({9}, {}, false);
-  table.give_up({2}, collective, {});
+  table.give_up({2}, {});
   CHECK(turns(table) == std::vector<std::uint32_t>{0, 1, 9});
 }
 
@@ -147,27 +146,10 @@ TEST_CASE("a rank that polls for ever lets all others have their turns") {
     auto grant = table.next();
     REQUIRE(grant);
     ++turns_of[grant->rank.value];
-    table.give_up(grant->rank, release_reason::yielded, {});
+    table.give_up(grant->rank, {});
     table.want(grant->rank, {}, grant->rank.value == 0);
   }
   CHECK(turns_of == std::vector<int>{10, 10, 10, 10});
-}
-
-TEST_CASE("a sleeper is expected back: not everybody is blocked") {
-  for (auto why : {release_reason::sleeping, release_reason::asleep}) {
-    slot_table table{1};
-    CHECK_FALSE(table.all_blocked());
-    table.want({0}, {}, false);
-    table.next();
-    CHECK_FALSE(table.all_blocked());
-    table.give_up({0}, why, {});
-    CHECK_FALSE(table.all_blocked());
-    table.want({0}, {}, false);
-    CHECK_FALSE(table.all_blocked());
-    table.next();
-    table.give_up({0}, collective, {});
-    CHECK(table.all_blocked());
-  }
 }
 
 TEST_CASE("a rank whose slot was taken may still say that it blocks") {
@@ -175,12 +157,12 @@ TEST_CASE("a rank whose slot was taken may still say that it blocks") {
   table.want({0}, {}, false);
   table.want({1}, {}, false);
   table.next();
-  table.give_up({0}, release_reason::asleep, {});
+  table.give_up({0}, {});
   CHECK(table.next()->rank == rank_id{1});
-  table.give_up({0}, collective, {target(pair_01, 1)});
+  table.give_up({0}, {target(pair_01, 1)});
   CHECK(table.held_by({1}));
-  table.give_up({1}, collective, {});
-  CHECK(table.all_blocked());
+  table.give_up({1}, {});
+  CHECK(table.holders().empty());
 }
 
 TEST_CASE("a rank that leaves holds, wants and awaits nothing") {
@@ -194,8 +176,6 @@ TEST_CASE("a rank that leaves holds, wants and awaits nothing") {
   table.leave({1});  // it wanted
   CHECK_FALSE(table.wanted());
   table.leave({5});  // it held
-  CHECK(table.seen() == 0);
-  CHECK_FALSE(table.all_blocked());
   table.want({2}, {}, false);
   CHECK(table.next());
 }
@@ -255,7 +235,7 @@ TEST_CASE("random ranks never get more than the slots, and none is lost") {
           break;
         default:
           if (at != place::holding && at != place::blocked) break;
-          table.give_up(rank, static_cast<release_reason>(random() % 5), some_targets());
+          table.give_up(rank, some_targets());
           at = place::blocked;
       }
       grant_all();
@@ -274,6 +254,5 @@ TEST_CASE("random ranks never get more than the slots, and none is lost") {
     }
     CHECK(got == expected);
     CHECK_FALSE(table.wanted());
-    CHECK(table.seen() == 0);
   }
 }

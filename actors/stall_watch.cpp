@@ -1,0 +1,169 @@
+// stall_watch: looks for ranks that can never go on, and reports them.
+//
+// Asked by nobody: it looks by itself.  Asks: rank, group_directory, store, slot_keeper, recorder.
+// Every `look_period` the ranks say whether they wait. Those that have waited since the look before
+// are held against what is open (wait_graph.hpp), and their processes against threads of theirs
+// that could still act. Ranks found stuck are reported one look later, if none of them has gone on:
+// they have then waited during the whole of the look, in whatever order it asked.
+#include <caf/actor_system.hpp>
+#include <caf/stateful_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "actors/interfaces.hpp"
+#include "actors/wait_graph.hpp"
+
+namespace troupe {
+namespace {
+
+constexpr std::chrono::milliseconds look_period{300};
+
+struct watch_state {};
+using self_pointer = stall_watch_actor::stateful_pointer<watch_state>;
+
+class stall_watch {
+ public:
+  stall_watch(self_pointer self, const run_surroundings& run, std::vector<rank_actor> ranks,
+              group_directory_actor groups, store_actor store, slot_keeper_actor slots,
+              recorder_actor recorder)
+      : self_(self),
+        run_(run),
+        ranks_(std::move(ranks)),
+        groups_(std::move(groups)),
+        store_(std::move(store)),
+        slots_(std::move(slots)),
+        recorder_(std::move(recorder)) {}
+
+  void look_later() { self_->delayed_send(self_, look_period, look_for_stalls{}); }
+
+  void look() {
+    auto now = std::make_shared<picture>();
+    auto left = std::make_shared<std::size_t>(ranks_.size());
+    auto answered = [=, this] {
+      if (--*left == 0) consider(now);
+    };
+    for (const auto& rank : ranks_)
+      self_->request(rank, caf::infinite, describe_wait{})
+          .then(
+              [=](const wait_described& of) {
+                now->take(of);
+                answered();
+              },
+              [=](caf::error&) { answered(); });
+  }
+
+ private:
+  /// What the ranks said at one look.
+  struct picture {
+    std::vector<rank_wait> waits;
+    std::map<rank_id, std::uint64_t> turns;  // of those that wait
+    std::set<rank_id> ended;
+
+    void take(const wait_described& of) {
+      if (of.now == wait_described::state::ended) ended.insert(of.wait.rank);
+      if (of.now != wait_described::state::waits) return;
+      waits.push_back(of.wait);
+      turns.emplace(of.wait.rank, of.turn);
+    }
+    bool waits_since(rank_id rank, const picture& before) const {
+      auto now = turns.find(rank), then = before.turns.find(rank);
+      return now != turns.end() && then != before.turns.end() && now->second == then->second;
+    }
+  };
+
+  void consider(const std::shared_ptr<picture>& now) {
+    auto before = std::exchange(before_, now);
+    auto suspected = std::exchange(suspected_, nullptr);
+    auto still = [&](rank_id rank) { return now->waits_since(rank, *before); };
+    if (suspected && std::all_of(suspected->stuck().begin(), suspected->stuck().end(), still)) {
+      self_->send(recorder_, record_finding{suspected->describe()});
+      return;  // the run ends of it
+    }
+    std::vector<rank_wait> waits;
+    if (before)
+      std::copy_if(now->waits.begin(), now->waits.end(), std::back_inserter(waits),
+                   [&](const rank_wait& wait) { return still(wait.rank); });
+    if (waits.empty()) return look_later();
+    with_open([=, this](std::vector<open_operation> open) {
+      const wait_graph stuck{run_.world, waits, now->ended, std::move(open)};
+      if (stuck.stuck().empty()) return look_later();
+      examine(now, std::move(waits), stuck.stuck());
+    });
+  }
+
+  /// Once more without the ranks whose processes could still act, and by what is open only then.
+  void examine(const std::shared_ptr<picture>& now, std::vector<rank_wait> waits,
+               const std::set<rank_id>& stuck) {
+    std::erase_if(waits, [&](const rank_wait& wait) { return !stuck.contains(wait.rank); });
+    self_->request(slots_, caf::infinite, examine_processes{waits})
+        .then(
+            [=, this](const processes_examined& seen) mutable {
+              std::erase_if(waits, [&](const rank_wait& wait) {
+                return std::find(seen.may_act.begin(), seen.may_act.end(), wait.rank)
+                       != seen.may_act.end();
+              });
+              with_open([=, this](std::vector<open_operation> open) {
+                auto graph =
+                    std::make_unique<wait_graph>(run_.world, waits, now->ended, std::move(open));
+                if (!graph->stuck().empty()) suspected_ = std::move(graph);
+                look_later();
+              });
+            },
+            [](caf::error&) {});
+  }
+
+  template <class Then>
+  void with_open(Then then) {
+    self_->request(groups_, caf::infinite, describe_open{})
+        .then(
+            [=, this](const open_described& groups) {
+              self_->request(store_, caf::infinite, describe_open{})
+                  .then(
+                      [=](const open_described& keys) mutable {
+                        auto all = groups.open;
+                        all.insert(all.end(), keys.open.begin(), keys.open.end());
+                        then(std::move(all));
+                      },
+                      [](caf::error&) {});
+            },
+            [](caf::error&) {});
+  }
+
+  self_pointer self_;
+  run_surroundings run_;
+  std::vector<rank_actor> ranks_;
+  group_directory_actor groups_;
+  store_actor store_;
+  slot_keeper_actor slots_;
+  recorder_actor recorder_;
+  std::shared_ptr<const picture> before_;
+  std::unique_ptr<const wait_graph> suspected_;
+};
+
+stall_watch_actor::behavior_type behave(self_pointer self, const run_surroundings& run,
+                                        std::vector<rank_actor> ranks, group_directory_actor groups,
+                                        store_actor store, slot_keeper_actor slots,
+                                        recorder_actor recorder) {
+  auto watch =
+      std::make_shared<stall_watch>(self, run, std::move(ranks), std::move(groups),
+                                    std::move(store), std::move(slots), std::move(recorder));
+  watch->look_later();
+  return {[=](const look_for_stalls&) { watch->look(); }};
+}
+
+}  // namespace
+
+stall_watch_actor spawn_stall_watch(caf::actor_system& system, const run_surroundings& run,
+                                    std::vector<rank_actor> ranks, group_directory_actor groups,
+                                    store_actor store, slot_keeper_actor slots,
+                                    recorder_actor recorder) {
+  return system.spawn(behave, run, std::move(ranks), std::move(groups), std::move(store),
+                      std::move(slots), std::move(recorder));
+}
+
+}  // namespace troupe

@@ -1,0 +1,80 @@
+// wait_graph: which ranks can never go on, over the waits that are known, and the cycle that says
+// why.
+//
+// A rank waits with all its threads, for any of some operations. An operation that lacks callers
+// completes when all of them (or one of them, where one suffices) have called it. A rank is stuck
+// when each operation it waits for lacks a caller that is stuck itself or has ended; that is the
+// greatest set with this property, so a circle of two is found while a thousand others compute.
+// What is not known (an operation no group has open) may complete. Not here: collecting all this
+// (stall_watch.cpp); a rank that waits outside communication never comes in.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "actors/findings.hpp"
+#include "messages/ids.hpp"
+
+namespace troupe {
+
+/// An operation that some ranks have called and that cannot complete yet.
+struct open_operation {
+  struct caller {
+    rank_id rank;
+    operation_id operation;
+    std::string text;  ///< "rank 0 called all_reduce(f32 × 4) as number 3 of world at a.py:7"
+    std::string call_site;
+  };
+  std::string name;  ///< of the operation: "all_reduce(f32 × 4)"
+  communicator_id communicator;
+  sequence_number sequence;  ///< 0: not of a sequence (send, recv, store)
+  std::vector<caller> callers;
+  /// All of them are needed, or one where one_suffices. Empty with one_suffices: any rank would do.
+  std::vector<rank_id> lacking;
+  bool one_suffices = false;
+};
+
+/// A rank that waits.
+struct rank_wait {
+  rank_id rank;
+  std::vector<operation_id> operations;  ///< for any of these
+  std::vector<std::int32_t> threads;     ///< of its process, that wait for them
+};
+
+class wait_graph {
+ public:
+  /// Ranks in `ended` call nothing any more; all ranks that are neither there nor in `waits` may.
+  wait_graph(std::uint32_t world, const std::vector<rank_wait>& waits,
+             const std::set<rank_id>& ended, std::vector<open_operation> open);
+
+  /// Ranks that can never go on, ascending.
+  const std::set<rank_id>& stuck() const { return stuck_; }
+  /// Says who waits for whom: the circle if there is one, and who else waits behind it. Only when
+  /// some are stuck.
+  finding describe() const;
+
+ private:
+  struct reason {
+    const open_operation* operation;
+    const open_operation::caller* call;
+  };
+  bool can_complete(const open_operation& operation) const;
+  bool acts(rank_id rank) const { return !stuck_.contains(rank) && !ended_.contains(rank); }
+  bool can_go_on(rank_id rank) const;
+  const reason& why(rank_id rank) const;
+  std::optional<rank_id> next(rank_id rank) const;
+  std::vector<rank_id> circle() const;
+
+  std::uint32_t world_;
+  std::set<rank_id> ended_;
+  std::vector<open_operation> open_;
+  std::map<rank_id, std::vector<reason>> reasons_;  // of the ranks that wait for known operations
+  std::set<rank_id> stuck_;
+};
+
+}  // namespace troupe
