@@ -23,7 +23,7 @@ struct command_options {
   std::map<std::string, std::string> environment = {};  ///< added to this process's own
   std::string folder = "/";                             ///< where it runs
   std::string input = {};                               ///< its standard input
-  std::chrono::milliseconds timeout = 120s;  ///< then it is killed, and the outcome says so
+  std::chrono::milliseconds timeout = 600s;  ///< then it is killed, and the outcome says so
 };
 
 struct outcome {

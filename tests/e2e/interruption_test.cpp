@@ -44,8 +44,7 @@ void check_interrupted(int number, bool whole_group) {
   const workspace here;
   const leftovers left;
   command running(here.troupe_run(endless_run(4)), here.environment());
-  REQUIRE(eventually([&] { return here.rank_pids().size() == 4; }, 60s));
-  std::this_thread::sleep_for(300ms);
+  REQUIRE(eventually([&] { return here.rank_pids(".summed").size() == 4; }, 300s));
   whole_group ? running.signal_group(number) : running.signal(number);
   const auto ended = running.wait();
   INFO(describe(ended));
@@ -102,7 +101,7 @@ TEST_CASE("kill -9 of a rank at ten random moments is a lost rank and leaves not
     INFO("moment " << moment << ", rank " << victim << ", " << after.count()
                    << " ms after its start");
     command running(here.troupe_run(endless_run(4)), here.environment());
-    REQUIRE(eventually([&] { return here.rank_pids().contains(victim); }, 60s));
+    REQUIRE(eventually([&] { return here.rank_pids().contains(victim); }, 300s));
     std::this_thread::sleep_for(after);
     REQUIRE(kill(here.rank_pids().at(victim), SIGKILL) == 0);
     const auto ended = running.wait();
@@ -122,7 +121,7 @@ TEST_CASE("kill -9 of any process below the runner never leaves the runner hangi
     const workspace here;
     const leftovers left;
     command running(here.troupe_run(endless_run(4)), here.environment());
-    REQUIRE(eventually([&] { return here.rank_pids().size() == 4; }, 60s));
+    REQUIRE(eventually([&] { return here.rank_pids().size() == 4; }, 300s));
     std::this_thread::sleep_for(random_moment(chance));
     auto below = descendants();
     std::erase_if(below, [&](const process& each) { return each.pid == running.pid(); });

@@ -19,7 +19,7 @@ class leftovers {
   /// Waits for it to become empty until the deadline, then tells: "process 12 …", "socket
   /// @troupe-…", "file /dev/shm/…".
   std::vector<std::string> found(
-      std::chrono::milliseconds deadline = std::chrono::seconds(5)) const;
+      std::chrono::milliseconds deadline = std::chrono::seconds(30)) const;
 
  private:
   std::vector<std::string> look() const;

@@ -20,7 +20,7 @@ seen run_with_slots(std::uint32_t slots, const std::vector<std::string>& program
   const workspace here;
   const leftovers left;
   const auto ended = e2e::run(here.troupe_run({.world = 16, .slots = slots, .program = program}),
-                              here.environment(280s));
+                              here.environment(1200s));
   INFO(slots << " slots: " << describe(ended));
   REQUIRE(ended.status == 0);
   const auto report = here.report();

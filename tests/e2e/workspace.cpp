@@ -81,13 +81,15 @@ std::optional<nlohmann::json> workspace::inspect(const std::string& trace) const
   return parsed;
 }
 
-std::map<int, pid_t> workspace::rank_pids() const {
+std::map<int, pid_t> workspace::rank_pids(const std::string& ending) const {
   std::map<int, pid_t> pids;
   for (const auto& entry : fs::directory_iterator(file("pids"))) {
-    if (entry.path().filename().string().starts_with(".")) continue;
+    const auto name = entry.path().filename().string();
+    if (name.starts_with(".") || !name.ends_with(ending)) continue;
+    if (ending.empty() && name.find('.') != std::string::npos) continue;
     pid_t pid = 0;
     std::ifstream(entry.path()) >> pid;
-    pids[std::stoi(entry.path().filename())] = pid;
+    pids[std::stoi(name)] = pid;
   }
   return pids;
 }

@@ -39,7 +39,7 @@ class workspace {
   /// `troupe ARGUMENTS…` with the environment of the test programs.
   std::vector<std::string> troupe(std::vector<std::string> arguments) const;
   std::vector<std::string> troupe_run(const run_options& options) const;
-  command_options environment(std::chrono::milliseconds timeout = 120s) const;
+  command_options environment(std::chrono::milliseconds timeout = 600s) const;
 
   outcome run(const run_options& options) const;
   outcome verb(std::vector<std::string> arguments) const;
@@ -47,8 +47,9 @@ class workspace {
   std::optional<nlohmann::json> report() const;
   /// `troupe inspect --json -` of a trace; empty when inspect refused it.
   std::optional<nlohmann::json> inspect(const std::string& trace) const;
-  /// The ranks that have left their pid (TEST_PIDS), by rank.
-  std::map<int, pid_t> rank_pids() const;
+  /// The ranks that have left their pid (TEST_PIDS), by rank; ".summed": those of sums.py that have
+  /// made a sum.
+  std::map<int, pid_t> rank_pids(const std::string& ending = "") const;
   /// The files a run left in TMPDIR.
   std::vector<std::string> temporary_files() const;
 

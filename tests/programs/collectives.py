@@ -1,6 +1,7 @@
 """collectives: the C interface of libtroupe_client.so for test programs that need ranks, not torch.
 
-TEST_CLIENT names the library. With TEST_PIDS set, each rank leaves its pid in that folder, in a file named for it.
+TEST_CLIENT names the library. With TEST_PIDS set, each rank leaves its pid in that folder, in a file named for it
+(and sums.py in one more, RANK.summed, after its first sum).
 """
 import array
 import ctypes
@@ -36,14 +37,18 @@ class World:
         self.check(self.client.troupe_connect())
         self.rank, self.size = self.client.troupe_rank(), self.client.troupe_world()
         if "TEST_PIDS" in os.environ:
-            unfinished = os.path.join(os.environ["TEST_PIDS"], f".{self.rank}")
-            with open(unfinished, "w", encoding="ascii") as file:
-                file.write(str(os.getpid()))
-            os.rename(unfinished, os.path.join(os.environ["TEST_PIDS"], str(self.rank)))
+            self.leave_pid(str(self.rank))
         members = (ctypes.c_uint32 * self.size)(*range(self.size))
         self.communicator = ctypes.c_uint64()
         self.check(self.client.troupe_open_communicator(members, self.size, GLOO, b"world",
                                                         ctypes.byref(self.communicator)))
+
+    def leave_pid(self, name):
+        """TEST_PIDS/NAME, there only when it is whole."""
+        unfinished = os.path.join(os.environ["TEST_PIDS"], f".{name}")
+        with open(unfinished, "w", encoding="ascii") as file:
+            file.write(str(os.getpid()))
+        os.rename(unfinished, os.path.join(os.environ["TEST_PIDS"], name))
 
     def check(self, status):
         if status != 0:

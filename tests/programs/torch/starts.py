@@ -43,7 +43,8 @@ if not expect.NATIVE:  # the server of the first time may not have ended yet
 check("tcp", init_method=f"tcp://127.0.0.1:{port + 1}", rank=rank, world_size=world)
 check("backwards", True, init_method=f"tcp://127.0.0.1:{port + 2}", rank=world - 1 - rank,
       world_size=world)
-path = os.path.join(tempfile.gettempdir(), f"starts-{port}")
+run = os.environ.get("TROUPE_SOCKET", f"native-{port}")  # two runs may be given one port
+path = os.path.join(tempfile.gettempdir(), f"starts-{run}")
 check("file", init_method=f"file://{path}", rank=rank, world_size=world)
 store = server(3)
 check("own store", store=store, rank=rank, world_size=world)

@@ -15,6 +15,8 @@
 namespace troupe {
 namespace {
 
+constexpr int patience_ms = 60'000;
+
 bool readable_within(int fd, int ms) {
   pollfd readable{fd, POLLIN, 0};
   return ::poll(&readable, 1, ms) == 1;
@@ -29,7 +31,7 @@ std::vector<std::string> failures;
 
 fake_port::fake_port() {
   static std::atomic<int> count = 0;
-  name_ = "troupe-fake-port-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
+  name_ = "troupe-" + std::to_string(::getpid()) + "-fake-port-" + std::to_string(++count);
   listener_ = descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -48,7 +50,7 @@ fake_port::fake_port() {
 }
 
 to_troupe::hello fake_port::accept_rank() {
-  REQUIRE(readable_within(listener_.get(), 5000));
+  REQUIRE(readable_within(listener_.get(), patience_ms));
   peer_ = descriptor(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   REQUIRE(peer_);
   const auto hello = expect<to_troupe::hello>();
@@ -78,7 +80,7 @@ std::vector<to_troupe::frame> fake_port::next_write() {
   inbox_.clear();
   while (frames.empty()) {
     INFO("waiting for the rank to write");
-    REQUIRE(readable_within(peer_.get(), 5000));
+    REQUIRE(readable_within(peer_.get(), patience_ms));
     std::vector<std::uint8_t> buffer(1 << 20);
     const auto got = ::recv(peer_.get(), buffer.data(), buffer.size(), 0);
     REQUIRE(got > 0);
@@ -101,7 +103,7 @@ bool fake_port::silent_for(std::chrono::milliseconds time) {
 
 bool fake_port::closed() {
   char byte;
-  return readable_within(peer_.get(), 5000) && ::recv(peer_.get(), &byte, 1, 0) == 0;
+  return readable_within(peer_.get(), patience_ms) && ::recv(peer_.get(), &byte, 1, 0) == 0;
 }
 
 void fake_port::send(const to_rank::frame& frame) {

@@ -1,6 +1,6 @@
 // fake_port: the runner's end of one rank's connection, driven step by step by a test.
 //
-// Whatever does not come within five seconds fails the test.
+// Whatever does not come within a minute fails the test.
 #pragma once
 
 #include <catch2/catch.hpp>

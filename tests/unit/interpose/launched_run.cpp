@@ -15,6 +15,8 @@
 namespace troupe {
 namespace {
 
+constexpr int patience_ms = 60'000;  // a machine may be busy; nothing here needs a second
+
 launcher start(std::vector<std::string> command, std::uint32_t world,
                std::vector<std::pair<std::string, std::string>> environment) {
   auto started =
@@ -36,7 +38,7 @@ std::string read_all(int fd) {
   std::string text;
   char buffer[4096];
   for (;;) {
-    REQUIRE(readable_within(fd, 10'000));
+    REQUIRE(readable_within(fd, patience_ms));
     const auto got = ::read(fd, buffer, sizeof buffer);
     if (got <= 0) return text;
     text.append(buffer, static_cast<std::size_t>(got));
@@ -52,8 +54,8 @@ bool is_alive(pid_t pid) {
   return text[text.rfind(')') + 2] != 'Z';
 }
 
-bool gone_within(pid_t pid, int ms) {
-  for (; ms > 0 && is_alive(pid); ms -= 5)
+bool goes_away(pid_t pid) {
+  for (int ms = patience_ms; ms > 0 && is_alive(pid); ms -= 5)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   return !is_alive(pid);
 }
@@ -106,7 +108,7 @@ from_launcher::frame launched_run::next() {
       return *frame;
     }
     std::uint8_t buffer[4096];
-    REQUIRE(readable_within(started.control(), 10'000));
+    REQUIRE(readable_within(started.control(), patience_ms));
     const auto got = ::recv(started.control(), buffer, sizeof buffer, 0);
     REQUIRE(got > 0);
     frames_.feed({buffer, static_cast<std::size_t>(got)});
@@ -126,7 +128,7 @@ void launched_run::send(const to_launcher::frame& frame) {
 std::string launched_run::line_of(std::uint32_t rank) {
   std::string line;
   for (char byte;;) {
-    REQUIRE(readable_within(started.outputs[rank].standard_output, 10'000));
+    REQUIRE(readable_within(started.outputs[rank].standard_output, patience_ms));
     REQUIRE(::read(started.outputs[rank].standard_output, &byte, 1) == 1);
     if (byte == '\n') return line;
     line += byte;

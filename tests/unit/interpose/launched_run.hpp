@@ -15,7 +15,8 @@ namespace troupe {
 
 /// Neither gone nor a zombie.
 bool is_alive(pid_t pid);
-bool gone_within(pid_t pid, int ms);
+/// Waits for it, up to a minute.
+bool goes_away(pid_t pid);
 
 /// A folder that is removed with what is in it.
 class scratch_folder {
@@ -37,7 +38,7 @@ class launched_run {
                std::vector<std::pair<std::string, std::string>> environment = {});
   ~launched_run();
 
-  /// The next frame of the launcher; fails the test after ten seconds.
+  /// The next frame of the launcher; fails the test after a minute.
   from_launcher::frame next();
   /// Reads frames until every rank has ended (or the start failed).
   void await_ends();
