@@ -206,7 +206,7 @@ TEST_CASE("a wait in a future's condition variable gives the slot up and comes b
   rank.finish();
 }
 
-TEST_CASE("a sleep is said and ends with a slot; a thread without a seat just sleeps") {
+TEST_CASE("a sleep is said and ends with a slot, a thread without a seat just sleeps") {
   connected_rank rank;
   rank.run([&](rank_client& client) {
     RANK_CHECK(!client.sleep_begins());
