@@ -9,6 +9,8 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -17,7 +19,8 @@
 namespace troupe {
 namespace {
 
-void write_all(int descriptor, const char* data, std::size_t size) {
+/// 0, or why not all could be written.
+int write_all(int descriptor, const char* data, std::size_t size) {
   while (size > 0) {
     const auto n = ::write(descriptor, data, size);
     if (n < 0 && errno == EINTR) continue;
@@ -26,10 +29,11 @@ void write_all(int descriptor, const char* data, std::size_t size) {
       ::poll(&room, 1, -1);
       continue;
     }
-    if (n <= 0) return;  // nobody reads any more: the ranks need not care
+    if (n < 0) return errno;
     data += n;
     size -= static_cast<std::size_t>(n);
   }
+  return 0;
 }
 
 }  // namespace
@@ -59,48 +63,68 @@ class output_relay::implementation {
  private:
   void run() {
     pthread_setname_np(pthread_self(), "troupe-output");
-    std::size_t open = sources_.size();
+    open_ = sources_.size();
     std::array<epoll_event, 64> events;
-    while (open > 0) {
+    while (open_ > 0) {
       const int n = ::epoll_wait(poller_, events.data(), events.size(), -1);
-      for (int k = 0; k < n; ++k)
-        if (!read_some(events[static_cast<std::size_t>(k)].data.u64)) --open;
+      for (int k = 0; k < n; ++k) read_some(events[static_cast<std::size_t>(k)].data.u64);
     }
   }
 
-  /// False once the pipe is closed.
-  bool read_some(std::size_t which) {
+  void read_some(std::size_t which) {
+    if (sources_[which].descriptor < 0) return;  // closed for another event of this round
     char buffer[16 * 1024];
     const auto n = ::read(sources_[which].descriptor, buffer, sizeof buffer);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
     auto& partial = partial_[which];
     if (n <= 0) {
-      if (!partial.empty()) pass_on(which, partial + "\n");
-      ::close(sources_[which].descriptor);  // leaves the poller with it
-      return false;
+      std::string last;
+      if (!partial.empty()) add_line(last, which, std::exchange(partial, {}));
+      close_source(which);
+      return pass_on(which, last);
     }
-    partial.append(buffer, static_cast<std::size_t>(n));
+    const auto got = static_cast<std::size_t>(n);
+    if (!prefix_) return pass_on(which, {buffer, got});
+    partial.append(buffer, got);
     std::string lines;
     std::size_t begin = 0;
     for (std::size_t end; (end = partial.find('\n', begin)) != std::string::npos; begin = end + 1)
       add_line(lines, which, std::string_view{partial}.substr(begin, end - begin));
     partial.erase(0, begin);
     if (partial.size() > line_bytes_max) add_line(lines, which, std::exchange(partial, {}));
-    if (!lines.empty()) pass_on(which, lines, true);
-    return true;
+    pass_on(which, lines);
   }
 
   void add_line(std::string& lines, std::size_t which, std::string_view line) {
-    if (prefix_) lines += fmt::format("[{}] ", sources_[which].rank);
+    lines += fmt::format("[{}] ", sources_[which].rank);
     lines += line;
     lines += '\n';
   }
 
-  void pass_on(std::size_t which, const std::string& text, bool prefixed = false) {
+  void pass_on(std::size_t which, std::string_view text) {
+    if (text.empty()) return;
     if (before_write_) before_write_();
-    std::string whole =
-        prefixed || !prefix_ ? text : fmt::format("[{}] {}", sources_[which].rank, text);
-    write_all(sources_[which].target, whole.data(), whole.size());
+    const int target = sources_[which].target;
+    const int failed = write_all(target, text.data(), text.size());
+    if (failed != 0 && failed != EBADF) give_up(target, failed);  // EBADF: closed from the start
+  }
+
+  /// Whoever writes there is told as without us: by a broken pipe.
+  void give_up(int target, int why) {
+    bool told = false;
+    for (std::size_t n = 0; n < sources_.size(); ++n)
+      if (sources_[n].target == target && sources_[n].descriptor >= 0) {
+        close_source(n);
+        told = true;
+      }
+    if (told)
+      std::fprintf(stderr, "troupe: standard %s cannot be written (%s): ranks find it closed\n",
+                   target == STDERR_FILENO ? "error" : "output", std::strerror(why));
+  }
+
+  void close_source(std::size_t which) {
+    ::close(std::exchange(sources_[which].descriptor, -1));  // leaves the poller with it
+    --open_;
   }
 
   std::vector<source> sources_;
@@ -108,6 +132,7 @@ class output_relay::implementation {
   bool prefix_;
   std::function<void()> before_write_;
   int poller_;
+  std::size_t open_ = 0;
   std::thread thread_;
 };
 

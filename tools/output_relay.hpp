@@ -1,8 +1,10 @@
-// output_relay: passes the ranks' output on, whole lines at a time, each with its rank before it
-// when there are several.
+// output_relay: passes the ranks' output on: of several ranks whole lines, each with its rank
+// before it; of one rank the very bytes, as they come.
 //
-// One thread. A line longer than line_bytes_max is passed on in pieces. What a rank wrote last
-// without a line end is passed on when its pipe closes.
+// One thread. Of several ranks, a line longer than line_bytes_max is passed on in pieces, and what
+// a rank wrote last without a line end gets one. A target that cannot be written any more (its
+// reader is gone, its disk is full) is said once; then its ranks' pipes are closed, so that they
+// get the error that they would get without us. The process must ignore SIGPIPE.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +23,7 @@ class output_relay {
     int descriptor = -1;  ///< read end of a pipe; the relay closes it
     int target = -1;      ///< descriptor to write to
   };
-  /// Starts the thread. `prefix`: "[3] " before each line of rank 3. `before_write` is called
+  /// Starts the thread. `prefix`: lines, "[3] " before each of rank 3. `before_write` is called
   /// before something is written (to clear a progress line).
   output_relay(std::vector<source> sources, bool prefix, std::function<void()> before_write);
   /// Waits until every pipe is closed and all is passed on.

@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <ctime>
 #include <nlohmann/json.hpp>
@@ -125,6 +126,8 @@ int run_command(int argc, char** argv) {
   if (options.trace.empty() && !no_trace) options.trace = fresh_trace_name();
   options.output_to_stderr = json == "-";
   options.progress = !quiet;
+  // Errors of write(2), not deaths: the output's relay and the trace's writer see to them.
+  for (int number : {SIGPIPE, SIGXFSZ}) std::signal(number, SIG_IGN);
 
   run_tables tables;
   auto report = run_here(options, tables);

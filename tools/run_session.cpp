@@ -101,7 +101,8 @@ result<job_report> run_here(const run_options& options, run_tables& tables) {
   auto memory = make_host_backend();
   auto activity = make_proc_activity();
   auto workers = make_worker_pool(std::clamp(std::thread::hardware_concurrency(), 1u, 4u));
-  progress_line progress{tables, options.world, options.progress};
+  // One rank's output may be anywhere in a line.
+  progress_line progress{tables, options.world, options.progress && options.world > 1};
   output_relay relay{sources_of(ranks, options), options.world > 1, [&] { progress.clear(); }};
 
   run_surroundings run;

@@ -1,0 +1,53 @@
+// surroundings: places and streams that a run is given and that are not as usual: closed standard
+// descriptors, a reader that goes away, a path with blanks, places that cannot be written.
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "tests/e2e/leftovers.hpp"
+#include "tests/e2e/workspace.hpp"
+
+namespace troupe::e2e {
+namespace {
+
+using Catch::Matchers::Contains;
+namespace fs = std::filesystem;
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The words as a shell's "$@", in a script.
+outcome in_shell(const workspace& here, const std::string& script, std::vector<std::string> words) {
+  words.insert(words.begin(), {"sh", "-c", script, "sh"});
+  return run(std::move(words), here.environment());
+}
+
+TEST_CASE("ranks find their output closed when its reader is gone, and the run ends in order") {
+  const workspace here;
+  const leftovers left;
+  const auto ended = in_shell(here, "{ \"$@\"; echo $? >status; } | head -n 1",
+                              here.troupe_run({.world = 2, .program = {"yes"}}));
+  INFO(describe(ended));
+  CHECK(!ended.timed_out);
+  CHECK_THAT(ended.out, Contains("] y\n"));
+  CHECK(text_of(here.file("status")) == "1\n");
+  REQUIRE(messages(ended).size() == 2);
+  CHECK_THAT(messages(ended)[0], Contains("standard output") && Contains("Broken pipe"));
+  CHECK_THAT(messages(ended)[1], Contains("signal 13"));
+  CHECK(here.report().value().at("outcome") == "program_failed");
+  CHECK(here.inspect(here.trace()));
+  CHECK(left.found() == std::vector<std::string>{});
+}
+
+TEST_CASE("a single rank's output is the program's own, byte for byte") {
+  const workspace here;
+  const auto ended = here.run({.world = 1, .slots = 1, .program = {"printf", "a\\r50%%"}});
+  CHECK(ended.out == "a\r50%");
+}
+
+}  // namespace
+}  // namespace troupe::e2e
