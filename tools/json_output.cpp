@@ -6,18 +6,37 @@
 #include <nlohmann/json.hpp>
 
 namespace troupe {
+namespace {
+
+error cannot_write(const std::string& where, int why) {
+  const bool full = why == ENOSPC || why == EDQUOT || why == EFBIG || why == ENOMEM || why == EMFILE
+                    || why == ENFILE || why == EIO;
+  return {
+      full ? errc::no_resources : errc::bad_input,
+      "cannot write " + (where == "-" ? "to standard output" : where) + ": " + std::strerror(why)};
+}
+
+}  // namespace
+
+result<void> check_json_place(const std::string& where) {
+  if (where.empty() || where == "-") return {};
+  std::FILE* file = std::fopen(where.c_str(), "a");
+  if (!file) return cannot_write(where, errno);
+  std::fclose(file);
+  return {};
+}
 
 result<void> write_json(const std::string& where, const nlohmann::ordered_json& what) {
   if (where.empty()) return {};
   const auto text =
       what.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   std::FILE* file = where == "-" ? stdout : std::fopen(where.c_str(), "w");
-  if (!file) return error{errc::no_resources, where + ": " + std::strerror(errno)};
+  if (!file) return cannot_write(where, errno);
   const bool written =
       std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
   const int code = errno;
   if (file != stdout) std::fclose(file);
-  if (!written) return error{errc::no_resources, where + ": " + std::strerror(code)};
+  if (!written) return cannot_write(where, code);
   return {};
 }
 

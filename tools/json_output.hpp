@@ -8,8 +8,12 @@
 
 namespace troupe {
 
-/// Writes the object to the file, or to standard output for "-"; nothing for "". no_resources when
-/// it cannot.
+/// Whether write_json will be able to, asked before hours of work: makes the file if it is not
+/// there. bad_input when it is no place to write.
+result<void> check_json_place(const std::string& where);
+
+/// Writes the object to the file, or to standard output for "-"; nothing for "". bad_input when it
+/// is no place to write, no_resources when it is full.
 result<void> write_json(const std::string& where, const nlohmann::ordered_json& what);
 
 }  // namespace troupe

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -64,6 +65,23 @@ int fail_early(const error& why, const std::string& json) {
   return complain(why.code, to_string(why));
 }
 
+/// Refuses what CLI11 would read as another value: nothing, and a number below 0 (as a huge one).
+std::string refuse_empty(const std::string& text) {
+  return text.empty() ? "a name must not be empty" : "";
+}
+std::string refuse_negative(std::string& text) {
+  return text.find('-') == std::string::npos ? "" : "a size must not be negative: " + text;
+}
+
+/// The report would overwrite what the run leaves.
+bool is_same_file(const std::string& one, const std::string& other) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  return fs::absolute(one, ignored).lexically_normal()
+             == fs::absolute(other, ignored).lexically_normal()
+         || fs::equivalent(one, other, ignored);
+}
+
 }  // namespace
 
 int run_command(int argc, char** argv) {
@@ -91,23 +109,28 @@ int run_command(int argc, char** argv) {
   auto* trace = app.add_option(
       "--trace", options.trace,
       "where the trace goes (default: troupe-DATE-TIME-PID.prism); its journal lies beside it");
+  trace->check(refuse_empty, "");
   app.add_flag("--no-trace", no_trace, "leave no trace")->excludes(trace);
   app.add_option("--json", json,
                  "write the report as JSON to FILE (-: standard output; the program's own then "
                  "goes to standard error)")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(refuse_empty, "");
   options.memory_bytes = default_memory();
   options.spill_bytes = 64 * GiB;
   app.add_option("--pool-memory", options.memory_bytes,
                  "memory for payloads (default: a quarter of this machine's)")
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(CLI::AsSizeValue(false))
+      ->transform(CLI::Validator{refuse_negative, ""});
   app.add_option("--pool-spill", options.spill_bytes,
                  "disk for payloads beyond that (default: 64 GiB)")
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(CLI::AsSizeValue(false))
+      ->transform(CLI::Validator{refuse_negative, ""});
   const char* temporary = std::getenv("TMPDIR");
   options.spill_folder = temporary && *temporary ? temporary : "/tmp";
   app.add_option("--pool-folder", options.spill_folder,
-                 "where the spill file lies (default: $TMPDIR or /tmp)");
+                 "where the spill file lies (default: $TMPDIR or /tmp)")
+      ->check(refuse_empty, "");
   app.add_flag("-q,--quiet", quiet, "no progress line, no closing lines");
   app.add_option("command", options.command, "PROGRAM ARGS...")->required();
   app.positionals_at_end();
@@ -124,6 +147,11 @@ int run_command(int argc, char** argv) {
                                                 options.slots, options.world)},
                       json);
   if (options.trace.empty() && !no_trace) options.trace = fresh_trace_name();
+  for (const auto& kept : {options.trace, options.trace + ".journal"})
+    if (!json.empty() && json != "-" && !options.trace.empty() && is_same_file(json, kept))
+      return complain(errc::usage, "--json " + json + " is where the run leaves " + kept);
+  if (auto place = check_json_place(json); !place)
+    return complain(place.error().code, to_string(place.error()));
   options.output_to_stderr = json == "-";
   options.progress = !quiet;
   // Errors of write(2), not deaths: the output's relay and the trace's writer see to them.

@@ -20,6 +20,7 @@
 #include "gpu/backend.hpp"
 #include "gpu/worker_pool.hpp"
 #include "interpose/launch/launcher.hpp"
+#include "interpose/launch/program.hpp"
 #include "tools/launch_link.hpp"
 #include "tools/library_folder.hpp"
 #include "tools/output_relay.hpp"
@@ -79,7 +80,11 @@ result<job_report> await_report(caf::actor_system& system, const coordinator_act
 
 result<job_report> run_here(const run_options& options, run_tables& tables) {
   const auto start = now();
+  // Whatever can be refused is refused before a former trace is overwritten and the program starts.
   TROUPE_TRY(libraries, library_folder());
+  if (auto program = find_program(options.command); !program) return program.error();
+  TROUPE_TRY(pools, payload_pools::open({options.world, options.memory_bytes, options.spill_bytes,
+                                         options.spill_folder}));
   TROUPE_TRY(listener, rank_listener::open(options.world));
 
   std::unique_ptr<run_records> records;
@@ -95,8 +100,6 @@ result<job_report> run_here(const run_options& options, run_tables& tables) {
   plan.library_folder = libraries;
   TROUPE_TRY(ranks, launcher::start(plan));  // forks: before any thread
   launch_link link{ranks.control()};
-  TROUPE_TRY(pools, payload_pools::open({options.world, options.memory_bytes, options.spill_bytes,
-                                         options.spill_folder}));
 
   auto memory = make_host_backend();
   auto activity = make_proc_activity();

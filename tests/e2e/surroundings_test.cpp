@@ -26,6 +26,34 @@ outcome in_shell(const workspace& here, const std::string& script, std::vector<s
   return run(std::move(words), here.environment());
 }
 
+TEST_CASE("a run that is refused neither starts its program nor touches a former trace") {
+  const workspace here;
+  const auto refused = [&](int status, std::vector<std::string> options, const char* program,
+                           const std::string& culprit) {
+    std::ofstream(here.trace()) << "a former trace";
+    std::vector<std::string> words = {"run", "--trace", here.trace()};
+    words.insert(words.end(), options.begin(), options.end());
+    words.insert(words.end(), {"--", program, here.file("started")});
+    const auto ended = here.verb(words);
+    INFO(describe(ended));
+    CHECK(ended.status == status);
+    REQUIRE(messages(ended).size() == 1);
+    CHECK_THAT(messages(ended).front(), Contains(culprit));
+    CHECK(text_of(here.trace()) == "a former trace");
+    CHECK(!fs::exists(here.file("started")));
+  };
+  refused(6, {"--pool-folder", "/nowhere"}, "touch", "/nowhere");
+  refused(3, {"--json", here.file("nowhere/report.json")}, "touch", "nowhere/report.json");
+  refused(3, {"--json", here.file("tmp")}, "touch", here.file("tmp"));
+  refused(3, {}, "no-such-program", "no-such-program");
+  refused(2, {"--json", here.trace()}, "touch", "--json");
+  refused(2, {"--json", here.file("tmp/../trace.prism.journal")}, "touch", "--json");
+  refused(2, {"--json", ""}, "touch", "--json");
+  refused(2, {"--pool-memory", "-4"}, "touch", "--pool-memory");
+  refused(2, {"--pool-spill", "-4GiB"}, "touch", "--pool-spill");
+  refused(2, {"--pool-folder", ""}, "touch", "--pool-folder");
+}
+
 TEST_CASE("ranks find their output closed when its reader is gone, and the run ends in order") {
   const workspace here;
   const leftovers left;
