@@ -1,4 +1,7 @@
 // troupe: finds the verb and runs it. Each verb is a file of its own, with its own help text.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstring>
 
@@ -28,9 +31,19 @@ void print_verbs(std::FILE* to) {
   std::fputs("\n`troupe VERB --help` says more.\n", to);
 }
 
+/// A standard descriptor that we were started without would become our first file's or socket's,
+/// and what we and the ranks print would go there. Now writing to it fails, as it did before.
+void fill_standard_descriptors() {
+  int opened;
+  do opened = ::open("/dev/null", O_RDONLY);
+  while (opened >= 0 && opened <= STDERR_FILENO);
+  if (opened >= 0) ::close(opened);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  fill_standard_descriptors();
   const char* name = argc > 1 ? argv[1] : "";
   for (const auto& each : verbs)
     if (std::strcmp(name, each.name) == 0) return each.run(argc - 1, argv + 1);

@@ -54,6 +54,24 @@ TEST_CASE("a run that is refused neither starts its program nor touches a former
   refused(2, {"--pool-folder", ""}, "touch", "--pool-folder");
 }
 
+TEST_CASE("a run without standard descriptors does not take its own files for them") {
+  const workspace here;
+  const leftovers left;
+  // The rank's parent is the launcher, whose parent is the runner.
+  const auto look =
+      "runner=$(ps -o ppid= -p $PPID | tr -d ' '); echo printed; "
+      "for n in 0 1 2; do readlink /proc/$runner/fd/$n; done >"
+      + here.file("descriptors");
+  const auto ended =
+      in_shell(here, "exec \"$@\" <&- >&- 2>&-",
+               here.troupe_run({.world = 1, .slots = 1, .program = {"sh", "-c", look}}));
+  INFO(describe(ended));
+  CHECK(ended.status == 0);
+  CHECK(text_of(here.file("descriptors")) == "/dev/null\n/dev/null\n/dev/null\n");
+  CHECK(here.inspect(here.trace()));
+  CHECK(left.found() == std::vector<std::string>{});
+}
+
 TEST_CASE("ranks find their output closed when its reader is gone, and the run ends in order") {
   const workspace here;
   const leftovers left;
