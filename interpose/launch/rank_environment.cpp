@@ -42,6 +42,15 @@ void put_first(environment& variables, const std::string& name, const std::strin
   value = value.empty() ? path : path + ":" + value;
 }
 
+/// LD_PRELOAD cannot name a file whose path has a blank; a name without a folder is looked for in
+/// LD_LIBRARY_PATH, where a blank is nothing special.
+void preload(environment& variables, const std::string& folder) {
+  const std::string library = "libtroupe_preload.so";
+  const bool has_blank = folder.find_first_of(" \t\n") != std::string::npos;
+  put_first(variables, "LD_PRELOAD", has_blank ? library : folder + "/" + library);
+  if (has_blank) put_first(variables, "LD_LIBRARY_PATH", folder);
+}
+
 }  // namespace
 
 environment run_environment(const std::vector<std::pair<std::string, std::string>>& additions,
@@ -59,7 +68,7 @@ environment run_environment(const std::vector<std::pair<std::string, std::string
   variables.emplace("PYTHONUNBUFFERED",
                     "1");  // output reaches the user line by line through a pipe
   put_first(variables, "PYTHONPATH", library_folder + "/python");
-  put_first(variables, "LD_PRELOAD", library_folder + "/libtroupe_preload.so");
+  preload(variables, library_folder);
   return variables;
 }
 

@@ -95,5 +95,36 @@ TEST_CASE("a single rank's output is the program's own, byte for byte") {
   CHECK(ended.out == "a\r50%");
 }
 
+TEST_CASE("troupe runs from a folder whose name has a blank and other letters") {
+  const workspace here;
+  const auto place = here.file("mit Blank, für alle");
+  fs::create_directory(place);
+  const auto build = fs::path(TEST_TROUPE).parent_path().parent_path();
+  fs::create_directory(place + "/bin");
+  fs::copy_file(TEST_TROUPE, place + "/bin/troupe");
+  fs::create_directory(place + "/lib");
+  for (const auto& entry : fs::directory_iterator(build / "lib"))
+    if (entry.path().extension() == ".so") fs::copy(entry.path(), place + "/lib");
+  fs::copy(build / "lib/python", place + "/lib/python", fs::copy_options::recursive);
+  const auto see = "grep -c 'libtroupe_preload.so' /proc/self/maps";
+  const auto preloaded =
+      run({place + "/bin/troupe", "run", "--no-trace", "-q", "--", "sh", "-c", see},
+          here.environment());
+  INFO(describe(preloaded));
+  CHECK(preloaded.status == 0);
+  CHECK(preloaded.err.empty());
+  const auto summed = run({place + "/bin/troupe", "run", "--world", "2", "--slots", "1", "-q", "--",
+                           python(), test_program("sums.py")},
+                          here.environment());
+  INFO(describe(summed));
+  CHECK(summed.status == 0);
+  CHECK(summed.err.empty());
+  // Search paths cannot hold this one.
+  fs::rename(place, here.file("a:b"));
+  const auto refused = run({here.file("a:b/bin/troupe"), "run", "--", "true"}, here.environment());
+  CHECK(refused.status == 3);
+  CHECK_THAT(refused.err, Contains("a:b"));
+}
+
 }  // namespace
 }  // namespace troupe::e2e
