@@ -40,7 +40,8 @@ int report(int descriptor, const from_launcher::frame& frame) {
 int troupe_die_with_parent(void) {
   return ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0
              ? 0
-             : fail({errc::internal, std::string("no parent death signal: ") + std::strerror(errno)});
+             : fail(
+                 {errc::internal, std::string("no parent death signal: ") + std::strerror(errno)});
 }
 
 int troupe_report_started(int descriptor, uint32_t rank, int32_t pid) {
@@ -53,5 +54,5 @@ int troupe_report_ended(int descriptor, uint32_t rank, int32_t pid, int32_t wait
 }
 
 int troupe_report_failed(int descriptor, const char* text) {
-  return report(descriptor, from_launcher::failed{{errc::bad_input, text}});
+  return report(descriptor, from_launcher::failed{{errc::no_resources, text}});
 }

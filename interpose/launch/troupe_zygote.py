@@ -187,13 +187,17 @@ def continue_as_program(program):
 
 
 def fork_ranks(orders):
-    """Returns a rank's number in each child; in the parent, once all have ended, None."""
+    """Returns a rank's number in each child; in the parent None, once all have ended or one cannot be forked."""
     ranks = {}
     parent = os.getpid()
     sys.stdout.flush()
     sys.stderr.flush()
     for rank in range(orders.world):
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError as why:  # the ranks that are there end with us
+            _client.troupe_report_failed(orders.control, f"no process for rank {rank}: {why.strerror}".encode())
+            return None
         if pid == 0:
             become_rank(orders, rank, parent)
             return rank

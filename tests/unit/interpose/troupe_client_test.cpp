@@ -130,7 +130,7 @@ TEST_CASE("a launcher's reports are control frames") {
   REQUIRE(::pipe(ends) == 0);
   CHECK(troupe_report_started(ends[1], 2, 77) == 0);
   CHECK(troupe_report_ended(ends[1], 2, 77, 9, 11, 13) == 0);
-  CHECK(troupe_report_failed(ends[1], "no such program") == 0);
+  CHECK(troupe_report_failed(ends[1], "no process") == 0);
   ::close(ends[1]);
   std::vector<std::uint8_t> bytes(4096);
   bytes.resize(static_cast<std::size_t>(::read(ends[0], bytes.data(), bytes.size())));
@@ -148,5 +148,6 @@ TEST_CASE("a launcher's reports are control frames") {
   const auto ended = std::get<from_launcher::ended>(next());
   CHECK((ended.rank == rank_id{2} && ended.wait_status == 9 && ended.cpu_ns == 11
          && ended.peak_bytes == 13));
-  CHECK(std::get<from_launcher::failed>(next()).why.context == "no such program");
+  const auto failed = std::get<from_launcher::failed>(next());
+  CHECK((failed.why.code == errc::no_resources && failed.why.context == "no process"));
 }

@@ -222,3 +222,19 @@ TEST_CASE("a parent of ranks that dies is a failure") {
   CHECK(run.failures[0].code == errc::bad_input);
   CHECK(run.failures[0].context.find("ended with status 4") != std::string::npos);
 }
+
+TEST_CASE("a rank that cannot be forked is a lack of resources, told without a traceback") {
+  scratch_folder folder;
+  folder.file("numpy.py",
+              "import os\ndef fork():\n    raise BlockingIOError(11, 'no more')\nos.fork = fork\n");
+  const auto script = folder.file("main/program.py", "import numpy\n");
+  ::setenv("PYTHONPATH", folder.path().c_str(), 1);
+  launched_run run({python, script}, 2);
+  ::unsetenv("PYTHONPATH");
+  run.await_ends();
+  REQUIRE(run.failures.size() == 1);
+  CHECK(run.failures[0].code == errc::no_resources);
+  CHECK(run.failures[0].context == "no process for rank 0: no more");
+  run.send(to_launcher::end{});
+  CHECK(goes_away(run.started.warden()));
+}
