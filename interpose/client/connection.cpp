@@ -18,6 +18,11 @@ constexpr std::size_t pools_max = 8;
 constexpr auto greeting_patience = std::chrono::minutes(2);
 
 error gone(const char* what) {
+  if (errno == EBADF || errno == ENOTSOCK)
+    return {errc::lost_rank,
+            std::string("the program closed a descriptor that is not its own: the socket to the "
+                        "runner (")
+                + what + ": " + std::strerror(errno) + ")"};
   return {errc::lost_rank,
           std::string("the runner is gone (") + what + ": " + std::strerror(errno) + ")"};
 }

@@ -4,9 +4,11 @@
 
 #include <catch2/catch.hpp>
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -123,6 +125,25 @@ TEST_CASE("a process whose runner is gone ends with status 70") {
   port.expect<to_troupe::yielded>();
   port.hang_up();
   CHECK(rank.exit_status() == 70);
+}
+
+TEST_CASE("a program that closes the socket to its runner is told that it did") {
+  static int errors[2];
+  REQUIRE(::pipe2(errors, O_CLOEXEC) == 0);
+  fake_port port;
+  rank_process rank(port, [] {
+    ::dup2(errors[1], STDERR_FILENO);
+    if (troupe_connect() != 0) return 1;
+    for (int number = 3; number < 1024; ++number) ::close(number);
+    return troupe_yield();
+  });
+  ::close(errors[1]);
+  port.accept_rank();
+  CHECK(rank.exit_status() == 70);
+  std::string text(4096, '\0');
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(::read(errors[0], text.data(), 4096), 0)));
+  ::close(errors[0]);
+  CHECK(text.find("troupe: this rank ends: the program closed a descriptor") == 0);
 }
 
 TEST_CASE("a launcher's reports are control frames") {
