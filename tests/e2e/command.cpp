@@ -12,8 +12,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "messages/assert.hpp"
 
@@ -32,9 +30,17 @@ pipe_ends make_pipe() {
   return {ends[0], ends[1]};
 }
 
+/// Empty when it is not there or, as a process that has just ended, cannot be read (a stream's
+/// buffer would throw).
 std::string slurp(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::string text;
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return text;
+  char piece[4096];
+  for (ssize_t n; (n = read(descriptor, piece, sizeof piece)) > 0;)
+    text.append(piece, static_cast<std::size_t>(n));
+  close(descriptor);
+  return text;
 }
 
 struct stat_line {

@@ -45,9 +45,9 @@ bool belongs_to_another_run(const std::string& name, const std::vector<process>&
   return fs::exists("/proc/" + std::to_string(runner)) && !is_ours(runner, ours);
 }
 
-/// Abstract sockets @troupe-…, but those held by processes that are not below this one.
-std::vector<std::string> abstract_sockets(const std::vector<process>& ours) {
-  std::vector<std::pair<std::string, std::string>> named;  // inode, name
+/// Inode and name of each abstract socket @troupe-….
+std::vector<std::pair<std::string, std::string>> named_sockets() {
+  std::vector<std::pair<std::string, std::string>> named;
   std::ifstream table("/proc/net/unix");
   for (std::string line; std::getline(table, line);) {
     std::istringstream fields(line);
@@ -57,16 +57,28 @@ std::vector<std::string> abstract_sockets(const std::vector<process>& ours) {
         && inode != "0")  // 0: its listener's, not yet accepted
       named.emplace_back(inode, name);
   }
+  return named;
+}
+
+/// Abstract sockets @troupe-…, but those held by processes that are not below this one.
+std::vector<std::string> abstract_sockets(const std::vector<process>& ours) {
+  auto named = named_sockets();
   if (named.empty()) return {};
   std::set<std::string> of_others;
   for (const auto& entry : fs::directory_iterator("/proc")) {
     const auto pid = std::atoi(entry.path().filename().c_str());
     if (pid > 0 && !is_ours(pid, ours)) of_others.merge(inodes_of_sockets(entry.path()));
   }
+  std::erase_if(named, [&](const auto& each) {
+    return of_others.contains(each.first) || belongs_to_another_run(each.second, ours);
+  });
+  if (named.empty()) return {};
+  // Another run's that ended while we looked had no holder any more: now it is gone.
+  const auto still_there = named_sockets();
   std::vector<std::string> found;
-  for (const auto& [inode, name] : named)
-    if (!of_others.contains(inode) && !belongs_to_another_run(name, ours))
-      found.push_back("socket " + name);
+  for (const auto& each : named)
+    if (std::find(still_there.begin(), still_there.end(), each) != still_there.end())
+      found.push_back("socket " + each.second);
   return found;
 }
 
