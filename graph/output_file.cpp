@@ -1,6 +1,8 @@
 #include "graph/output_file.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -24,11 +26,24 @@ error cannot(const char* what, const std::string& path, errc code, int number) {
 }  // namespace
 
 result<output_file> output_file::create(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0) {
-    const int number = errno;
+  const auto refuse = [&](int number) {
     return cannot("create", path,
                   is_want_of_resources(number) ? errc::no_resources : errc::bad_input, number);
+  };
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor < 0) return refuse(errno);
+  struct stat there {};
+  if (::fstat(descriptor, &there) != 0 || !S_ISREG(there.st_mode))
+    return output_file(path, descriptor);
+  // Two writers would leave what is neither's. A file system without locks has none to tell of.
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    ::close(descriptor);
+    return error{errc::bad_input, "cannot create " + path + ": another process is writing it"};
+  }
+  if (::ftruncate(descriptor, 0) != 0) {
+    const int number = errno;
+    ::close(descriptor);
+    return refuse(number);
   }
   return output_file(path, descriptor);
 }

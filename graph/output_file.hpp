@@ -13,7 +13,8 @@ namespace troupe {
 
 class output_file {
  public:
-  /// Creates or truncates. errc::bad_input: the path; errc::no_resources: disk, descriptors.
+  /// Creates or truncates. errc::bad_input: the path, or another process (or object) is writing it;
+  /// errc::no_resources: disk, descriptors.
   static result<output_file> create(const std::string& path);
   output_file(output_file&& other) noexcept;
   output_file& operator=(output_file&&) = delete;

@@ -89,6 +89,23 @@ TEST_CASE("ranks find their output closed when its reader is gone, and the run e
   CHECK(left.found() == std::vector<std::string>{});
 }
 
+TEST_CASE("a run whose trace another run is writing is refused, and the other's stays whole") {
+  const workspace here;
+  command first(here.troupe_run({.program = {"sh", "-c", "until [ -e end ]; do sleep 0.1; done"}}),
+                here.environment());
+  REQUIRE(eventually([&] { return fs::exists(here.trace() + ".journal"); }, 300s));
+  const auto second = here.run({.report = false, .program = {"touch", here.file("started")}});
+  std::ofstream(here.file("end"));
+  const auto ended = first.wait();
+  INFO(describe(ended) << describe(second));
+  CHECK(second.status == 3);
+  REQUIRE(messages(second).size() == 1);
+  CHECK_THAT(messages(second).front(), Contains(here.trace()) && Contains("another process"));
+  CHECK(!fs::exists(here.file("started")));
+  CHECK(ended.status == 0);
+  CHECK(here.inspect(here.trace()).value().at("world") == 4);
+}
+
 TEST_CASE("a single rank's output is the program's own, byte for byte") {
   const workspace here;
   const auto ended = here.run({.world = 1, .slots = 1, .program = {"printf", "a\\r50%%"}});

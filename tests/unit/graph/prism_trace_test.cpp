@@ -179,6 +179,21 @@ TEST_CASE("a path that cannot be written is bad input, a full device is no resou
   CHECK(full.error().code == errc::no_resources);
 }
 
+TEST_CASE("a trace that is being written is not written by another, and stays as it is") {
+  temporary_folder folder;
+  const auto graph = sample::small_graph();
+  auto writer = prism_trace_writer::create(folder.file("x.prism"), options_for(graph));
+  REQUIRE(writer);
+  REQUIRE(sample::write(graph, **writer));
+  auto other = prism_trace_writer::create(folder.file("x.prism"), options_for(graph));
+  REQUIRE_FALSE(other);
+  CHECK(other.error().code == errc::bad_input);
+  CHECK(other.error().context.find("x.prism: another process is writing it") != std::string::npos);
+  REQUIRE((*writer)->close());
+  CHECK(sample::equal(load(folder.file("x.prism")), graph));
+  CHECK(prism_trace_writer::create(folder.file("x.prism"), options_for(graph)));
+}
+
 TEST_CASE("a node that no graph has is refused with its rank and number") {
   temporary_folder folder;
   auto refused = [&](auto change) {
