@@ -192,6 +192,8 @@ int convert_command(int argc, char** argv) {
     return complain(errc::usage,
                     options.out + ": expected a name that ends in .json, .perfetto or .pftrace");
   options.format = *format;
+  if (auto place = check_json_place(options.json, {options.in, options.out}); !place)
+    return complain(place.error().code, to_string(place.error()));
   std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of write(2), not a death
   return convert(options);
 }

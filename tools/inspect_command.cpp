@@ -58,6 +58,8 @@ int inspect_command(int argc, char** argv) {
     return complain(errc::usage, std::string{wrong.what()} + " (troupe inspect --help)");
   }
 
+  if (auto place = check_json_place(json, {file}); !place)
+    return complain(place.error().code, to_string(place.error()));
   auto trace = prism_trace_reader::open(file);
   if (!trace) return fail(trace.error(), json);
   if ((*trace)->is_cut())

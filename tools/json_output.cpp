@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 namespace troupe {
@@ -16,10 +17,21 @@ error cannot_write(const std::string& where, int why) {
       "cannot write " + (where == "-" ? "to standard output" : where) + ": " + std::strerror(why)};
 }
 
+bool is_same_file(const std::string& one, const std::string& other) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  return fs::absolute(one, ignored).lexically_normal()
+             == fs::absolute(other, ignored).lexically_normal()
+         || fs::equivalent(one, other, ignored);
+}
+
 }  // namespace
 
-result<void> check_json_place(const std::string& where) {
+result<void> check_json_place(const std::string& where, const std::vector<std::string>& own_files) {
   if (where.empty() || where == "-") return {};
+  for (const auto& own : own_files)
+    if (is_same_file(where, own))
+      return error{errc::usage, "--json " + where + " would overwrite " + own};
   std::FILE* file = std::fopen(where.c_str(), "a");
   if (!file) return cannot_write(where, errno);
   std::fclose(file);

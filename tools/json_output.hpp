@@ -3,14 +3,15 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "messages/error.hpp"
 
 namespace troupe {
 
 /// Whether write_json will be able to, asked before hours of work: makes the file if it is not
-/// there. bad_input when it is no place to write.
-result<void> check_json_place(const std::string& where);
+/// there. usage when it is one of the verb's own files, bad_input when it is no place to write.
+result<void> check_json_place(const std::string& where, const std::vector<std::string>& own_files);
 
 /// Writes the object to the file, or to standard output for "-"; nothing for "". bad_input when it
 /// is no place to write, no_resources when it is full.

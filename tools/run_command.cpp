@@ -12,7 +12,6 @@
 #include <csignal>
 #include <cstdio>
 #include <ctime>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -71,15 +70,6 @@ std::string refuse_empty(const std::string& text) {
 }
 std::string refuse_negative(std::string& text) {
   return text.find('-') == std::string::npos ? "" : "a size must not be negative: " + text;
-}
-
-/// The report would overwrite what the run leaves.
-bool is_same_file(const std::string& one, const std::string& other) {
-  namespace fs = std::filesystem;
-  std::error_code ignored;
-  return fs::absolute(one, ignored).lexically_normal()
-             == fs::absolute(other, ignored).lexically_normal()
-         || fs::equivalent(one, other, ignored);
 }
 
 }  // namespace
@@ -147,10 +137,9 @@ int run_command(int argc, char** argv) {
                                                 options.slots, options.world)},
                       json);
   if (options.trace.empty() && !no_trace) options.trace = fresh_trace_name();
-  for (const auto& kept : {options.trace, options.trace + ".journal"})
-    if (!json.empty() && json != "-" && !options.trace.empty() && is_same_file(json, kept))
-      return complain(errc::usage, "--json " + json + " is where the run leaves " + kept);
-  if (auto place = check_json_place(json); !place)
+  std::vector<std::string> own_files;
+  if (!options.trace.empty()) own_files = {options.trace, options.trace + ".journal"};
+  if (auto place = check_json_place(json, own_files); !place)
     return complain(place.error().code, to_string(place.error()));
   options.output_to_stderr = json == "-";
   options.progress = !quiet;

@@ -80,6 +80,13 @@ TEST_CASE("inspect and convert refuse foreign, empty and absent files by name") 
   }
 }
 
+TEST_CASE("inspect does not overwrite the trace with what it says of it") {
+  const workspace here;
+  REQUIRE(here.run({.world = 1, .slots = 1, .program = {"true"}}).status == 0);
+  check_refused(here.verb({"inspect", here.trace(), "--json", here.trace()}), 2, "--json");
+  CHECK(here.inspect(here.trace()));
+}
+
 TEST_CASE("a program that knows nothing of collectives just runs, once a rank") {
   const workspace here;
   const leftovers left;

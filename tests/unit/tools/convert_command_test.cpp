@@ -122,6 +122,13 @@ TEST_CASE("a call that cannot be meant is a usage error and writes nothing") {
   std::filesystem::create_hard_link(in, same);
   CHECK(convert(folder, {in, same}).status == 2);
   CHECK(std::filesystem::file_size(same) == std::filesystem::file_size(in));
+  const auto before = bytes_of_file(in);
+  for (const auto& report : {in, folder.file("./in.prism"), same, folder.file("out.json")}) {
+    const auto refused = convert(folder, {in, folder.file("out.json"), "--json", report});
+    CHECK(refused.status == 2);
+    CHECK(refused.errors.find("--json") != std::string::npos);
+  }
+  CHECK(bytes_of_file(in) == before);
   CHECK(files_in(folder) == 2);
 }
 
