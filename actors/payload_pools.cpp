@@ -41,7 +41,8 @@ result<std::unique_ptr<payload_pools>> payload_pools::open(const options& how) {
     return {};
   };
   const std::uint64_t page = 4096;
-  const auto pages = (how.world * sizeof(rank_page) + page - 1) / page * page;
+  const auto pages = ((how.world + 1ull) * sizeof(rank_page) + page - 1) / page * page;
+  pools->world_ = how.world;
   auto& memory = pools->pools_[0];
   memory.descriptor = ::memfd_create("troupe-payloads", MFD_CLOEXEC);
   if (memory.descriptor < 0) return failure("cannot create", "payload memory", errno);
@@ -114,6 +115,10 @@ region_header& payload_pools::header_of(const region& where) {
 
 rank_page& payload_pools::page_of(rank_id rank) {
   return *reinterpret_cast<rank_page*>(pools_[0].base + page_offset_of(rank));
+}
+
+run_clock& payload_pools::clock() {
+  return *reinterpret_cast<run_clock*>(pools_[0].base + page_offset_of({world_}));
 }
 
 std::vector<int> payload_pools::descriptors() const {

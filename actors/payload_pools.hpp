@@ -45,6 +45,8 @@ class payload_pools {
   rank_page& page_of(rank_id rank);
   std::uint64_t page_offset_of(rank_id rank) const { return rank.value * sizeof(rank_page); }
 
+  run_clock& clock();
+
   std::vector<int> descriptors() const;
   std::vector<std::uint64_t> sizes() const;
 
@@ -56,6 +58,7 @@ class payload_pools {
     std::uint64_t size = 0, used = 0, begin = 0;  // leases lie in [begin, used)
   };
   pool pools_[2];
+  std::uint32_t world_ = 0;
 };
 
 }  // namespace troupe

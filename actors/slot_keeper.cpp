@@ -175,7 +175,19 @@ class keeper {
       auto held = self_->state.waiting.extract(grant->rank);
       held.mapped().deliver(slot_granted{grant->slot});
     }
+    drive_clock();
     look_again();
+  }
+
+  /// Rank time stands still while somebody has not had its turn.
+  void drive_clock() {
+    auto& clock = run_.pools->clock();
+    if (clock.is_stopped() == table().wanted()) return;
+    const auto now = static_cast<std::uint64_t>(self_->clock().now().time_since_epoch().count());
+    if (table().wanted())
+      clock.stop(now);
+    else
+      clock.go_on(now);
   }
 
   void look_again() {

@@ -1,8 +1,8 @@
 // store: the run's c10d Store as an actor: get and wait are held replies, so that no rank polls for
 // a key.
 //
-// Asked by: rank (ask_store), stall_watch (describe_open).  Asks nobody.
-// Not here: what the requests mean (kv_table.hpp).
+// Asked by: rank (ask_store), stall_watch (describe_open).  Asks nobody. Timeouts count in rank
+// time (run_clock). Not here: what the requests mean (kv_table.hpp).
 #include <fmt/format.h>
 #include <caf/actor_system.hpp>
 #include <caf/stateful_actor.hpp>
@@ -14,6 +14,7 @@
 #include "actors/errors.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/kv_table.hpp"
+#include "actors/payload_pools.hpp"
 
 namespace troupe {
 
@@ -37,6 +38,7 @@ struct waiting_request {
   caf::typed_response_promise<store_reply> held;
   rank_id rank;
   operation_id operation;
+  std::uint64_t due_ns{};  ///< in rank time; 0: never
 };
 
 struct store_state {
@@ -51,13 +53,25 @@ struct store_state {
 };
 using self_pointer = store_self::stateful_pointer<store_state>;
 
-store_self::behavior_type behave(self_pointer self) {
+std::uint64_t rank_time_ns(self_pointer self, const run_surroundings& run) {
+  return run.pools->clock().rank_time_ns(
+      [=] { return static_cast<std::uint64_t>(self->clock().now().time_since_epoch().count()); });
+}
+
+/// Rank time never runs faster than the clock, so there is nothing to do before.
+void look_when_due(self_pointer self, kv_table::ticket number, std::uint64_t left_ns) {
+  constexpr std::uint64_t not_at_once_ns = 1'000'000;
+  self->delayed_send(self, nanos{std::clamp(left_ns, not_at_once_ns, timeout_ns_max)},
+                     store_timeout{number});
+}
+
+store_self::behavior_type behave(self_pointer self, const run_surroundings& run) {
   return {
       [=](const ask_store& ask) -> caf::result<store_reply> {
         auto& state = self->state;
         const auto number = ++state.tickets;
         auto held = self->make_response_promise<store_reply>();
-        state.waiting.emplace(number, waiting_request{held, ask.rank, ask.operation});
+        state.waiting.emplace(number, waiting_request{held, ask.rank, ask.operation, 0});
         for (auto& answer : state.table.submit(number, ask.request)) {
           auto request = state.waiting.extract(answer.number);
           if (answer.reply)
@@ -65,9 +79,12 @@ store_self::behavior_type behave(self_pointer self) {
           else
             request.mapped().held.deliver(to_caf(answer.reply.error()));
         }
-        if (state.waiting.contains(number) && ask.request.timeout_ns)
-          self->delayed_send(self, nanos{std::min(ask.request.timeout_ns, timeout_ns_max)},
-                             store_timeout{number});
+        if (auto waits = state.waiting.find(number);
+            waits != state.waiting.end() && ask.request.timeout_ns) {
+          const auto timeout = std::min(ask.request.timeout_ns, timeout_ns_max);
+          waits->second.due_ns = rank_time_ns(self, run) + timeout;
+          look_when_due(self, number, timeout);
+        }
         return held;
       },
       [=](const describe_open&) {
@@ -85,8 +102,11 @@ store_self::behavior_type behave(self_pointer self) {
         return all;
       },
       [=](const store_timeout& due) {
-        auto request = self->state.waiting.extract(due.number);
-        if (request.empty()) return;
+        auto waits = self->state.waiting.find(due.number);
+        if (waits == self->state.waiting.end()) return;
+        if (const auto now = rank_time_ns(self, run); now < waits->second.due_ns)
+          return look_when_due(self, due.number, waits->second.due_ns - now);
+        auto request = self->state.waiting.extract(waits);
         std::string keys;
         for (const auto& key : self->state.table.give_up(due.number))
           keys += (keys.empty() ? "" : ", ") + key;
@@ -99,8 +119,8 @@ store_self::behavior_type behave(self_pointer self) {
 
 }  // namespace
 
-store_actor spawn_store(caf::actor_system& system, const run_surroundings&) {
-  return system.spawn(behave);
+store_actor spawn_store(caf::actor_system& system, const run_surroundings& run) {
+  return system.spawn(behave, run);
 }
 
 }  // namespace troupe

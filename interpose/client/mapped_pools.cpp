@@ -70,4 +70,9 @@ result<rank_page*> mapped_pools::rank_page_at(std::uint64_t offset) const {
   return reinterpret_cast<rank_page*>(bytes.data());
 }
 
+result<const run_clock*> mapped_pools::clock_of(std::uint32_t world) const {
+  TROUPE_TRY(page, rank_page_at(std::uint64_t{world} * sizeof(rank_page)));
+  return reinterpret_cast<const run_clock*>(page);
+}
+
 }  // namespace troupe

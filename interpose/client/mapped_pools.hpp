@@ -26,6 +26,7 @@ class mapped_pools {
   /// Its header; bad_input when that does not lie inside, before the bytes and aligned.
   result<region_header*> header_of(const region& where) const;
   result<rank_page*> rank_page_at(std::uint64_t offset) const;
+  result<const run_clock*> clock_of(std::uint32_t world) const;
 
  private:
   std::vector<std::span<std::byte>> pools_;

@@ -14,6 +14,11 @@ using state = operation_record::state;
 /// A request that is answered in turn keeps the slot; one that is not by then gives it up.
 constexpr auto answered_in_turn = std::chrono::milliseconds(5);
 
+/// Ten years: longer ones would leave the clocks' range.
+constexpr std::uint64_t timeout_ns_max = 10ull * 365 * 24 * 3600 * 1'000'000'000;
+/// How soon rank time is looked at again while it stands still.
+constexpr std::uint64_t not_at_once_ns = 1'000'000;
+
 moment after(std::uint64_t timeout_ns) {
   if (timeout_ns == 0) return never;
   const auto now = std::chrono::steady_clock::now();
@@ -29,9 +34,10 @@ result<std::unique_ptr<rank_client>> rank_client::connect(options wanted) {
   TROUPE_TRY(greeting, socket.greet({wire_version, wanted.rank, wanted.pid}));
   TROUPE_TRY(pools, mapped_pools::map(greeting.terms.pool_sizes, greeting.pools));
   TROUPE_TRY(page, pools.rank_page_at(greeting.terms.rank_page_offset));
+  TROUPE_TRY(clock, pools.clock_of(greeting.terms.world));
   std::unique_ptr<rank_client> client(new rank_client(wanted.rank, std::move(greeting.terms),
                                                       std::move(socket), std::move(pools), page,
-                                                      std::move(wanted.on_loss)));
+                                                      clock, std::move(wanted.on_loss)));
   auto hold = client->talk_.lock();
   client->talk_.seat(hold);
   client->talk_.ensure_slot(hold, callbacks::run);
@@ -45,9 +51,11 @@ result<std::unique_ptr<rank_client>> rank_client::connect(options wanted) {
 }
 
 rank_client::rank_client(rank_id rank, to_rank::welcome terms, connection socket,
-                         mapped_pools pools, rank_page* page, conversation::loss_handler on_loss)
+                         mapped_pools pools, rank_page* page, const run_clock* clock,
+                         conversation::loss_handler on_loss)
     : rank_(rank),
       terms_(std::move(terms)),
+      clock_(clock),
       inline_limit_(std::min<std::uint64_t>(terms_.inline_limit, frame_bytes_max / 4)),
       talk_(std::move(socket), std::move(pools), page, std::move(on_loss)) {}
 
@@ -86,7 +94,7 @@ result<operation_id> rank_client::issue(posting wanted) {
 result<operation_id> rank_client::issue_and_wait(posting wanted) {
   auto hold = talk_.lock();
   TROUPE_TRY(operation, post_issue(hold, std::move(wanted)));
-  if (auto finished = finish(hold, operation, never); !finished) return finished.error();
+  if (auto finished = finish(hold, operation, 0); !finished) return finished.error();
   return operation;
 }
 
@@ -94,10 +102,10 @@ result<void> rank_client::wait(operation_id operation, std::uint64_t timeout_ns)
   auto hold = talk_.lock();
   if (!talk_.operations().was_issued(operation))
     return error{errc::usage, "no operation " + std::to_string(operation.value)};
-  return finish(hold, operation, after(timeout_ns));
+  return finish(hold, operation, timeout_ns);
 }
 
-result<void> rank_client::finish(locked& hold, operation_id operation, moment until) {
+result<void> rank_client::finish(locked& hold, operation_id operation, std::uint64_t timeout_ns) {
   auto& seat = talk_.seat(hold);
   const auto is_through = [&] {
     const auto* record = talk_.operations().find(operation);
@@ -107,7 +115,11 @@ result<void> rank_client::finish(locked& hold, operation_id operation, moment un
   bool through = true;
   if (!is_through()) {
     seat = {thread_seat::state::waiting, operation, release_reason::collective};
-    through = talk_.await(hold, until, callbacks::run, is_through);
+    const auto due_ns = rank_time_ns() + std::min(timeout_ns, timeout_ns_max);
+    through = talk_.await(hold, after(timeout_ns), callbacks::run, is_through);
+    while (!through && talk_.gone().code == errc::none && rank_time_ns() < due_ns)
+      through = talk_.await(hold, after(std::max(due_ns - rank_time_ns(), not_at_once_ns)),
+                            callbacks::run, is_through);
     seat = {};
   }
   talk_.ensure_slot(hold, callbacks::run);
@@ -116,6 +128,8 @@ result<void> rank_client::finish(locked& hold, operation_id operation, moment un
   return error{errc::timed_out, talk_.operations().find(operation)->name
                                     + " was not done before the time its caller gives it"};
 }
+
+std::uint64_t rank_client::rank_time_ns() const { return clock_->rank_time_ns(monotonic_ns); }
 
 /// What a complete operation's caller is told, once it is told: an edge of the graph.
 result<void> rank_client::outcome(operation_id operation) {

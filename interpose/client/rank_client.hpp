@@ -66,6 +66,8 @@ class rank_client {
   bool future_wait_ended();
   bool sleep_begins();
   void sleep_ended();
+  bool park_begins(const void* object);
+  bool park_ended();
   void retake_slot();
 
   void abandon_in_child() { talk_.abandon_in_child(); }
@@ -73,18 +75,21 @@ class rank_client {
  private:
   using locked = conversation::locked;
   rank_client(rank_id rank, to_rank::welcome terms, connection socket, mapped_pools pools,
-              rank_page* page, conversation::loss_handler on_loss);
+              rank_page* page, const run_clock* clock, conversation::loss_handler on_loss);
   result<operation_id> post_issue(locked&, posting wanted);
   result<payload> place_inputs(locked&, const posting& wanted);
   result<taken_region> reserve(locked&, std::uint64_t length);
   result<void> lease_extent(locked&, std::uint64_t length);
-  result<void> finish(locked&, operation_id operation, moment until);
+  /// The timeout (0: none) counts in rank time.
+  result<void> finish(locked&, operation_id operation, std::uint64_t timeout_ns);
+  std::uint64_t rank_time_ns() const;
   result<void> outcome(operation_id operation);
   void await_answer(locked&, operation_id operation, release_reason reason, bool at_once,
                     conversation::callbacks mode);
 
   const rank_id rank_;
   const to_rank::welcome terms_;
+  const run_clock* const clock_;
   const std::uint64_t inline_limit_;
   conversation talk_;
   communicator_table communicators_;

@@ -37,6 +37,49 @@ job_options with_sleeper(bool says_so, std::uint32_t slots) {
 
 }  // namespace
 
+TEST_CASE("a program's timeout does not run while ranks have not had their turn") {
+  job_options options;
+  options.world = 64;
+  std::uint32_t early = 0;
+  options.program = [&](scripted_rank& rank) -> script {
+    const auto world = rank.open_world();
+    if (rank.me.value + 1 < rank.world) {
+      co_await rank.compute(100ms);
+      const auto got = co_await rank.wait_for("from the last", 3s);
+      early += got.why.code != errc::none;
+    } else {
+      co_await rank.compute(1s);
+      co_await rank.set("from the last", "x");
+    }
+    co_await rank.wait(rank.issue(world, calls::barrier()));
+  };
+  const auto outcome = run(options);
+  CHECK(outcome.code() == errc::none);
+  CHECK(early == 0);
+  CHECK(outcome.ended > 6s);
+}
+
+TEST_CASE("a program's timeout comes in its time when everybody had a turn") {
+  job_options options;
+  options.world = 64;
+  std::uint32_t late = 0;
+  options.program = [&](scripted_rank& rank) -> script {
+    const auto world = rank.open_world();
+    if (rank.me.value == 5) {
+      co_await rank.sleep(20s);
+    } else {
+      co_await rank.compute(10ms);
+      const auto got = co_await rank.wait_for("nobody's", 3s);
+      late += got.why.code == errc::timed_out;
+    }
+    co_await rank.wait(rank.issue(world, calls::barrier()));
+  };
+  const auto outcome = run(options);
+  CHECK(outcome.code() == errc::none);
+  CHECK(late == 63);
+  CHECK(outcome.ended < 22s);
+}
+
 TEST_CASE("a sleeper that says so lends its slot at once") {
   auto options = with_sleeper(true, 2);
   auto outcome = run(options);

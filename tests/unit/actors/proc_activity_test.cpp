@@ -34,7 +34,7 @@ struct looked_at {
 
 }  // namespace
 
-TEST_CASE("a process whose only thread waits for us cannot act; one that is gone may") {
+TEST_CASE("a process whose only thread waits for us cannot act, one that is gone may") {
   looked_at process;
   CHECK_FALSE(process.may_act());
   CHECK(process.activity->may_act(::getpid(), {}));
