@@ -14,7 +14,9 @@ namespace troupe {
 namespace {
 
 /// While we wait and believe to hold the slot we look this often whether it was taken from us.
-constexpr auto slot_check_period = std::chrono::milliseconds(50);
+constexpr std::chrono::nanoseconds slot_check_period = std::chrono::milliseconds(50);
+/// How soon a thread that was woken runs.
+constexpr std::chrono::nanoseconds woken_within = std::chrono::milliseconds(1);
 
 }  // namespace
 
@@ -94,8 +96,8 @@ thread_seat* conversation::seat_if_any() { return my_seat.with == this ? my_seat
 
 void conversation::declare_if_blocked(locked& hold) {
   if (slot_asked_ || entering_ > 0 || gone_.code != errc::none) return;
-  auto waits =
-      seats_.all_blocked([&](auto operation) { return operations_.is_pending(operation); });
+  auto waits = seats_.all_blocked([&](auto operation) { return operations_.is_pending(operation); },
+                                  [&] { return operations_.watched(); });
   if (!waits) return;
   if (!holds_slot_
       && std::includes(blocked_on_.begin(), blocked_on_.end(), waits->operations.begin(),
@@ -108,7 +110,7 @@ void conversation::declare_lost_slot(locked& hold) {
   if (gone_.code != errc::none || !holds_slot_ || slot_asked_
       || page_->holds_slot.load(std::memory_order_acquire))
     return;
-  auto waits = seats_.awaited_operations();
+  auto waits = seats_.awaited_operations([&] { return operations_.watched(); });
   std::erase_if(waits.operations,
                 [&](auto operation) { return !operations_.is_pending(operation); });
   if (!waits.operations.empty()) give_up(hold, std::move(waits));
@@ -334,13 +336,25 @@ void conversation::run_reader() {
   auto hold = lock();
   reader_thread_ = ::gettid();
   while (gone_.code == errc::none) {
+    const bool ran_callbacks = !arrivals_.empty() || !laid_out_.empty();
     settle(hold, callbacks::run);
     if (gone_.code != errc::none) break;
-    if (reading_)
+    // A callback may have woken a parked thread, or none: it gets a moment to say that it runs.
+    const bool may_be_blocked = ran_callbacks && holds_slot_ && seats_.any_parked();
+    const auto until = holds_slot_ ? std::chrono::steady_clock::now()
+                                         + (may_be_blocked ? woken_within : slot_check_period)
+                                   : never;
+    if (!reading_)
+      read(hold, until);
+    else if (until == never)
       changed_.wait(hold);
     else
-      read(hold, holds_slot_ ? std::chrono::steady_clock::now() + slot_check_period : never);
+      changed_.wait_until(hold, until);
     declare_lost_slot(hold);
+    if (may_be_blocked && std::chrono::steady_clock::now() >= until) {
+      declare_if_blocked(hold);
+      flush(hold);
+    }
   }
   settle(hold, callbacks::run);
 }

@@ -59,8 +59,10 @@ class conversation {
 
   /// The calling thread's seat; it has one from now until it ends.
   thread_seat& seat(locked&);
-  /// Null: this thread has none.
+  /// Null: this thread has none. No lock is needed; what the seat says does need it.
   thread_seat* seat_if_any();
+  /// Is this one of our own condition variables? No lock is needed.
+  bool owns(const void* object) const { return object == &changed_; }
   /// Told that a seat changed to waiting or sleeping without an await: sends `blocked` if all are.
   void declare_if_blocked(locked&);
 

@@ -1,7 +1,5 @@
 #include "interpose/client/operation_table.hpp"
 
-#include <algorithm>
-
 #include "messages/assert.hpp"
 
 namespace troupe {
@@ -34,14 +32,6 @@ void operation_table::complete(operation_id operation, bool seen) {
     erase(operation);
   else if (!seen)
     keep(unseen_, operation);
-}
-
-std::vector<operation_id> operation_table::pending() const {
-  std::vector<operation_id> found;
-  for (const auto& [operation, record] : records_)
-    if (record.now == operation_record::state::pending) found.push_back(operation);
-  std::sort(found.begin(), found.end());
-  return found;
 }
 
 void operation_table::keep(std::deque<operation_id>& kept, operation_id operation) {

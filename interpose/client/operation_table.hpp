@@ -8,6 +8,7 @@
 // kept. Not here: frames, threads.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -56,9 +57,24 @@ class operation_table {
   void complete(operation_id operation, bool seen);
   void erase(operation_id operation) { records_.erase(operation); }
   /// Every operation that is pending, in order (the connection is lost).
-  std::vector<operation_id> pending() const;
+  std::vector<operation_id> pending() const {
+    return pending_where([](const operation_record&) { return true; });
+  }
+  /// Every pending operation whose future is under watch, in order.
+  std::vector<operation_id> watched() const {
+    return pending_where([](const operation_record& record) { return record.watched; });
+  }
 
  private:
+  template <class Condition>
+  std::vector<operation_id> pending_where(Condition condition) const {
+    std::vector<operation_id> found;
+    for (const auto& [operation, record] : records_)
+      if (record.now == operation_record::state::pending && condition(record))
+        found.push_back(operation);
+    std::sort(found.begin(), found.end());
+    return found;
+  }
   void keep(std::deque<operation_id>& kept, operation_id operation);
 
   std::unordered_map<operation_id, operation_record> records_;

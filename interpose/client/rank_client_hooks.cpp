@@ -1,5 +1,5 @@
 // rank_client's part in waits that the preload library sees: condition variables of watched
-// futures, and sleeps.
+// futures, other threads, and sleeps.
 #include "interpose/client/rank_client.hpp"
 
 namespace troupe {
@@ -16,8 +16,8 @@ void rank_client::future_wait_begins(operation_id operation) {
   talk_.flush(hold);
 }
 
-// No edge is noted: only waits that block come here, and the graph must not depend on that. A future's operation is
-// awaited at the next synchronising marker.
+// No edge is noted: only waits that block come here, and the graph must not depend on that. A
+// future's operation is awaited at the next synchronising marker.
 bool rank_client::future_wait_ended() {
   auto hold = talk_.lock();
   talk_.seat(hold) = {};
@@ -39,6 +39,23 @@ void rank_client::sleep_ended() {
   auto hold = talk_.lock();
   talk_.seat(hold) = {};
   talk_.ensure_slot(hold, conversation::callbacks::later);
+}
+
+bool rank_client::park_begins(const void* object) {
+  auto* seat = talk_.owns(object) ? nullptr : talk_.seat_if_any();
+  if (!seat) return false;
+  auto hold = talk_.lock();
+  if (seat->now != thread_seat::state::running || talk_.gone().code != errc::none) return false;
+  seat->now = thread_seat::state::parked;
+  talk_.declare_if_blocked(hold);
+  talk_.flush(hold);
+  return true;
+}
+
+bool rank_client::park_ended() {
+  auto hold = talk_.lock();
+  talk_.seat(hold) = {};
+  return talk_.lacks_slot();
 }
 
 void rank_client::retake_slot() {

@@ -42,6 +42,14 @@ const troupe_blocking_hooks hooks{
     [] {
       if (auto* rank = this_rank()) rank->sleep_ended();
     },
+    [](const void* object) -> int {
+      auto* rank = this_rank();
+      return rank && rank->park_begins(object);
+    },
+    []() -> int {
+      auto* rank = this_rank();
+      return rank && rank->park_ended();
+    },
 };
 
 void set_hooks(const troupe_blocking_hooks* table) {

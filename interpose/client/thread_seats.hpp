@@ -1,8 +1,9 @@
 // thread_seats: the threads of this process that take part in its slot, and what each waits for.
 //
-// A thread has a seat from its first blocking call to its end. When none of the seated threads
-// runs, the rank is blocked. Not here: thread-local lookup and sending `blocked`
-// (conversation.hpp).
+// A thread has a seat from its first blocking call to its end. When none of the seated threads runs
+// and one of them waits for an operation or for time, the rank is blocked. A parked thread waits
+// for another one of the process: the callback of any future under watch might be what wakes it.
+// Not here: thread-local lookup and sending `blocked` (conversation.hpp).
 #pragma once
 
 #include <unistd.h>
@@ -19,7 +20,7 @@
 namespace troupe {
 
 struct thread_seat {
-  enum class state : std::uint8_t { running, waiting, sleeping };
+  enum class state : std::uint8_t { running, waiting, sleeping, parked };
   state now = state::running;
   operation_id operation;                              ///< waiting: for this
   release_reason reason = release_reason::collective;  ///< waiting: because of this
@@ -48,17 +49,35 @@ class thread_seats {
     });
   }
 
-  /// What all seated threads wait for; nullopt while one of them runs, or when there is none.
-  template <class IsPending>
-  std::optional<waits> all_blocked(IsPending is_pending) const {
+  /// What all seated threads wait for; nullopt while one of them runs, or when they wait for none
+  /// of this. `watched()`: the operations of all futures under watch.
+  template <class IsPending, class Watched>
+  std::optional<waits> all_blocked(IsPending is_pending, Watched watched) const {
     if (seats_.empty() || others_run(nullptr, is_pending)) return std::nullopt;
-    return awaited_operations();
+    auto found = awaited_operations(watched);
+    const bool sleeps = std::any_of(seats_.begin(), seats_.end(), [](const thread_seat& seat) {
+      return seat.now == thread_seat::state::sleeping;
+    });
+    if (found.operations.empty() && !sleeps) return std::nullopt;
+    return found;
+  }
+
+  bool any_parked() const {
+    return std::any_of(seats_.begin(), seats_.end(), [](const thread_seat& seat) {
+      return seat.now == thread_seat::state::parked;
+    });
   }
 
   /// What those threads wait for that wait.
-  waits awaited_operations() const {
+  template <class Watched>
+  waits awaited_operations(Watched watched) const {
     waits found;
+    if (any_parked()) {
+      found.operations = watched();
+      if (!found.operations.empty()) found.reason = release_reason::collective;
+    }
     for (const auto& seat : seats_) {
+      if (seat.now == thread_seat::state::parked) found.threads.push_back(seat.thread);
       if (seat.now != thread_seat::state::waiting) continue;
       if (found.operations.empty() || seat.reason == release_reason::collective)
         found.reason = seat.reason;

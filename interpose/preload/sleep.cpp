@@ -3,16 +3,15 @@
 //
 // libc's own functions call each other inside, so each is interposed. errno and the time left stay
 // what libc said.
-#include <dlfcn.h>
-#include <errno.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <atomic>
-
-#include "interpose/preload/hooks.hpp"
+#include "interpose/preload/interposed.hpp"
 
 namespace {
+
+using troupe::preload::next;
+using troupe::preload::sleep_section;
 
 constexpr long long nanoseconds_a_second = 1'000'000'000;
 constexpr long long worth_a_slot_ns = 1'000'000;
@@ -24,36 +23,7 @@ bool is_long(const timespec& until, const timespec& from) {
   return seconds * nanoseconds_a_second + (until.tv_nsec - from.tv_nsec) > worth_a_slot_ns;
 }
 
-class sleep_section {
- public:
-  explicit sleep_section(bool worth_a_slot) {
-    const auto* hooks = worth_a_slot ? troupe::preload::hooks() : nullptr;
-    if (hooks && hooks->sleep_begins()) hooks_ = hooks;
-  }
-  sleep_section(const sleep_section&) = delete;
-  ~sleep_section() {
-    if (!hooks_) return;
-    const int kept = errno;
-    hooks_->sleep_ended();
-    errno = kept;
-  }
-
- private:
-  const troupe_blocking_hooks* hooks_ = nullptr;
-};
-
-template <class Function>
-Function next(std::atomic<Function>& kept, const char* name) {
-  auto function = kept.load(std::memory_order_relaxed);
-  if (!function)
-    kept.store(function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name)),
-               std::memory_order_relaxed);
-  return function;
-}
-
 }  // namespace
-
-#define TROUPE_INTERPOSED extern "C" __attribute__((visibility("default")))
 
 TROUPE_INTERPOSED int nanosleep(const timespec* time, timespec* left) {
   static std::atomic<decltype(&nanosleep)> real{nullptr};

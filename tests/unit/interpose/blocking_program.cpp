@@ -1,13 +1,18 @@
-// A rank's program whose waits only the preload library sees: sleeps, and a condition variable
-// inside a future.
+// A rank's program whose waits only the preload library sees: sleeps, a condition variable inside a
+// future, other threads, descriptors.
 //
 // Exit status 0: everything came as it must; else the line of what did not. Sleeps are told apart
 // by the port.
+#include <errno.h>
+#include <poll.h>
+#include <semaphore.h>
+#include <sys/select.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <condition_variable>
 #include <mutex>
+#include <thread>
 
 #include "interpose/client/troupe_client.h"
 
@@ -57,6 +62,37 @@ int main() {
     std::unique_lock hold(of_barrier.mutex);
     while (!of_barrier.complete) of_barrier.done.wait(hold);
   }
+  // A thread waits for communication, and this one for the thread.
+  bool waited = false;
+  std::thread other([&] {
+    std::uint64_t mine = 0;
+    waited =
+        troupe_issue(world, &barrier, nullptr, 0, nullptr, 0, nullptr, nullptr, nullptr, &mine) == 0
+        && troupe_wait(mine, 0) == 0;
+  });
+  other.join();
+  PROGRAM_CHECK(waited);
+
+  // This thread waits for what a future's callback does.
+  sem_t done;
+  PROGRAM_CHECK(sem_init(&done, 0, 0) == 0);
+  auto post = [](void* semaphore, int, const char*, std::int32_t) {
+    sem_post(static_cast<sem_t*>(semaphore));
+  };
+  char elsewhere = 0;
+  PROGRAM_CHECK(
+      troupe_issue(world, &barrier, nullptr, 0, nullptr, 0, nullptr, post, &done, &operation) == 0);
+  PROGRAM_CHECK(troupe_watch_future(operation, &elsewhere, &elsewhere + 1) == 0);
+  PROGRAM_CHECK(sem_wait(&done) == 0);
+
+  PROGRAM_CHECK(poll(nullptr, 0, 1) == 0);  // not worth a slot
+  PROGRAM_CHECK(poll(nullptr, 0, 20) == 0);
+  timeval twenty_ms{0, 20'000};
+  PROGRAM_CHECK(select(0, nullptr, nullptr, nullptr, &twenty_ms) == 0);
+  timespec soon;
+  clock_gettime(CLOCK_REALTIME, &soon);
+  soon.tv_sec += 1;
+  PROGRAM_CHECK(sem_timedwait(&done, &soon) == -1 && errno == ETIMEDOUT);
   troupe_leave();
   return 0;
 }

@@ -92,23 +92,47 @@ TEST_CASE("completed operations that nobody waits for are kept up to a limit") {
 TEST_CASE("threads are blocked when none of them runs") {
   thread_seats seats;
   auto pending = [](operation_id operation) { return operation.value < 10; };
-  CHECK_FALSE(seats.all_blocked(pending));  // nobody there
+  auto nothing = [] { return std::vector<operation_id>{}; };
+  CHECK_FALSE(seats.all_blocked(pending, nothing));  // nobody there
   auto* first = seats.take();
-  CHECK_FALSE(seats.all_blocked(pending));
+  CHECK_FALSE(seats.all_blocked(pending, nothing));
   *first = {thread_seat::state::waiting, {3}, release_reason::store};
-  REQUIRE(seats.all_blocked(pending));
-  CHECK(seats.all_blocked(pending)->reason == release_reason::store);
+  REQUIRE(seats.all_blocked(pending, nothing));
+  CHECK(seats.all_blocked(pending, nothing)->reason == release_reason::store);
   auto* second = seats.take();
-  CHECK_FALSE(seats.all_blocked(pending));
+  CHECK_FALSE(seats.all_blocked(pending, nothing));
   *second = {thread_seat::state::waiting, {2}, release_reason::collective};
-  REQUIRE(seats.all_blocked(pending));
-  CHECK(seats.all_blocked(pending)->operations == std::vector<operation_id>{{2}, {3}});
-  CHECK(seats.all_blocked(pending)->reason == release_reason::collective);
+  REQUIRE(seats.all_blocked(pending, nothing));
+  CHECK(seats.all_blocked(pending, nothing)->operations == std::vector<operation_id>{{2}, {3}});
+  CHECK(seats.all_blocked(pending, nothing)->reason == release_reason::collective);
   *second = {thread_seat::state::waiting, {11}, release_reason::collective};  // answered
-  CHECK_FALSE(seats.all_blocked(pending));
+  CHECK_FALSE(seats.all_blocked(pending, nothing));
   second->now = thread_seat::state::sleeping;
-  CHECK(seats.all_blocked(pending)->operations == std::vector<operation_id>{{3}});
+  CHECK(seats.all_blocked(pending, nothing)->operations == std::vector<operation_id>{{3}});
   seats.leave(first);
-  CHECK(seats.all_blocked(pending)->operations.empty());
-  CHECK(seats.all_blocked(pending)->reason == release_reason::sleeping);
+  CHECK(seats.all_blocked(pending, nothing)->operations.empty());
+  CHECK(seats.all_blocked(pending, nothing)->reason == release_reason::sleeping);
+}
+
+TEST_CASE("a thread that waits for another one is blocked with it, or on futures under watch") {
+  thread_seats seats;
+  auto pending = [](operation_id) { return true; };
+  auto nothing = [] { return std::vector<operation_id>{}; };
+  auto futures = [] { return std::vector<operation_id>{{4}, {7}}; };
+  auto* parked = seats.take();
+  parked->now = thread_seat::state::parked;
+  CHECK(seats.any_parked());
+  CHECK_FALSE(seats.all_blocked(pending, nothing));  // somebody without a seat works for it
+  REQUIRE(seats.all_blocked(pending, futures));
+  CHECK(seats.all_blocked(pending, futures)->operations == futures());
+  CHECK(seats.all_blocked(pending, futures)->reason == release_reason::collective);
+  auto* other = seats.take();
+  CHECK_FALSE(seats.all_blocked(pending, futures));  // it runs
+  *other = {thread_seat::state::waiting, {5}, release_reason::store};
+  CHECK(seats.all_blocked(pending, nothing)->operations == std::vector<operation_id>{{5}});
+  CHECK(seats.all_blocked(pending, futures)->operations
+        == std::vector<operation_id>{{4}, {5}, {7}});
+  CHECK(seats.all_blocked(pending, nothing)->threads.size() == 2);
+  other->now = thread_seat::state::sleeping;
+  CHECK(seats.all_blocked(pending, nothing)->reason == release_reason::sleeping);
 }

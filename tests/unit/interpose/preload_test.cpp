@@ -35,7 +35,7 @@ int wait_status(pid_t pid) {
 
 }  // namespace
 
-TEST_CASE("a program's sleeps and waits for futures give the slot up") {
+TEST_CASE("a program's sleeps, and waits for futures, threads and descriptors give the slot up") {
   fake_port port;
   const auto pid = start_preloaded(TROUPE_BLOCKING_PROGRAM, port.socket_name(), -1);
   port.accept_rank();
@@ -53,6 +53,26 @@ TEST_CASE("a program's sleeps and waits for futures give the slot up") {
   CHECK(port.expect<to_troupe::future_taken>().operation == issue.operation);
   CHECK(port.expect<to_troupe::blocked>().operations == std::vector{issue.operation});
   port.complete(issue.operation);
+
+  const auto of_thread = port.expect<to_troupe::issue>();
+  const auto blocked = port.expect<to_troupe::blocked>();
+  CHECK(blocked.operations == std::vector{of_thread.operation});
+  CHECK(blocked.threads.size() == 3);  // both, and the client's own
+  port.complete(of_thread.operation);
+  CHECK(port.expect<to_troupe::awaited>().operations == std::vector{of_thread.operation});
+
+  const auto of_callback = port.expect<to_troupe::issue>();
+  CHECK(port.expect<to_troupe::future_taken>().operation == of_callback.operation);
+  CHECK(port.expect<to_troupe::blocked>().operations == std::vector{of_callback.operation});
+  port.complete(of_callback.operation);
+
+  for (int sleeps = 0; sleeps < 3; ++sleeps) {  // poll, select, sem_timedwait
+    const auto slept = port.expect<to_troupe::blocked>();
+    CHECK(slept.reason == release_reason::sleeping);
+    port.holds_slot() = 0;
+    port.expect<to_troupe::take_slot>();
+    port.grant();
+  }
   port.expect<to_troupe::leave>();
   CHECK(wait_status(pid) == 0);
 }

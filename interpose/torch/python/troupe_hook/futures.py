@@ -59,22 +59,7 @@ def wait_for_operation(_distributed):
     torch._C.Future.wait = wait
 
 
-def compress_in_python(ddp):
-    """DDP's built-in FP16 hook makes its future in C++, where nobody learns of it: Python's hook does the same sums."""
-    import torch.distributed as dist
-
-    original = ddp.DistributedDataParallel._register_builtin_comm_hook
-
-    def register(self, comm_hook_type):
-        if comm_hook_type != dist.BuiltinCommHookType.FP16_COMPRESS:
-            return original(self, comm_hook_type)
-        from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import fp16_compress_hook
-        return self.register_comm_hook(self.process_group, fp16_compress_hook)
-
-    ddp.DistributedDataParallel._register_builtin_comm_hook = register
-
-
-PATCHES = [("torch.nn.parallel.distributed", compress_in_python)] + [
+PATCHES = [
     ("torch.distributed", patch)
     for patch in (watch_children, watch_collected, yield_when_polled, wait_for_operation)
 ]
