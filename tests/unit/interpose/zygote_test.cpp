@@ -85,10 +85,20 @@ TEST_CASE("a forked program behaves as under a plain interpreter") {
       "    raise ValueError('x') from e\n",
       "import pickle\nclass C: pass\nprint(type(pickle.loads(pickle.dumps(C()))) is C)\n",
       "import sibling\nprint(sibling.value, __name__)\n",
+      "import sibling\nsibling.keep_open()\nprint('end')\n",
+      "class D:\n    def __del__(self): print('deleted')\nd = D()\nprint('end')\n",
+      "class D:\n    def __del__(self): print('deleted')\nd = [D()]\nd.append(d)\nprint('end')\n",
+      "import sys\nprint('x')\nsys.exit(-1)\n", "import sys\nsys.exit(True)\n",
+      "import sys\nsys.stdout.close()\n", "import sys\nsys.stdout = None\n",
+      "import atexit\nclass F:\n    def __call__(self): 1 / 0\n    def __repr__(self): return 'F'\n"
+      "atexit.register(F())\nprint('end')\n",
       "import dataclasses, typing\n@dataclasses.dataclass\nclass A:\n    x: 'int' = 1\n"
       "print(A(), typing.get_type_hints(A))\n");
   scratch_folder folder;
-  folder.file("sibling.py", "value = 42\n");
+  folder.file("sibling.py",
+              "import os\nvalue = 42\n"
+              "def keep_open():\n"
+              "    global log\n    log = os.fdopen(os.dup(1), 'w')\n    log.write('kept')\n");
   const auto script = folder.file("program.py", text);
   const std::vector<std::string> command{python, "-B", "-O", script, "--flag", "x y"};
   const auto plain = run_plainly(folder, command);
