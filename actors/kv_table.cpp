@@ -56,6 +56,13 @@ result<store_reply> kv_table::compare_set(const store_request& request) {
   return store_reply{values_.at(key), 0};
 }
 
+std::int64_t kv_table::count_below(const std::string& prefix) const {
+  auto from = values_.lower_bound(prefix);
+  const auto past = std::find_if_not(
+      from, values_.end(), [&](const auto& entry) { return entry.first.starts_with(prefix); });
+  return std::distance(from, past);
+}
+
 result<store_reply> kv_table::carry_out(const store_request& request) {
   if (request.keys.empty() && request.kind != store_kind::num_keys
       && request.kind != store_kind::wait && request.kind != store_kind::check)
@@ -79,7 +86,7 @@ result<store_reply> kv_table::carry_out(const store_request& request) {
     case store_kind::compare_set:
       return compare_set(request);
     case store_kind::num_keys:
-      return store_reply{{}, static_cast<std::int64_t>(values_.size())};
+      return store_reply{{}, count_below(request.keys.empty() ? "" : request.keys.front())};
     case store_kind::append: {
       std::vector<std::uint8_t> value;
       if (auto found = values_.find(request.keys.front()); found != values_.end())

@@ -39,6 +39,7 @@ class kv_table {
   result<store_reply> put(const std::string& key, std::vector<std::uint8_t> value);
   result<store_reply> add(const std::string& key, std::int64_t amount);
   result<store_reply> compare_set(const store_request& request);
+  std::int64_t count_below(const std::string& prefix) const;
   void wake(const std::string& key, std::vector<answer>& due);
 
   std::map<std::string, std::vector<std::uint8_t>> values_;

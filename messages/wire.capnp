@@ -97,7 +97,7 @@ struct ToTroupe {
 
 struct StoreRequest {
   kind @0 :Kind;
-  keys @1 :List(Text);     # wait, check: any number; else one
+  keys @1 :List(Text);     # wait, check: any number; numKeys: a prefix or none; else one
   value @2 :Data;          # set, append, compareSet (desired)
   expected @3 :Data;       # compareSet
   amount @4 :Int64;        # add

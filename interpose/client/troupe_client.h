@@ -84,7 +84,8 @@ TROUPE_API int troupe_store_delete(const char* key, int* deleted);
 TROUPE_API int troupe_store_compare_set(const char* key, const void* expected, uint64_t expected_size,
                                         const void* desired, uint64_t desired_size, void** value, uint64_t* size);
 TROUPE_API int troupe_store_append(const char* key, const void* value, uint64_t size);
-TROUPE_API int troupe_store_count(int64_t* keys);
+/* Keys that begin with the prefix. */
+TROUPE_API int troupe_store_count(const char* prefix, int64_t* keys);
 
 /* For launchers in other languages: the calling process gets SIGKILL when its parent dies (also if it just has). */
 TROUPE_API int troupe_die_with_parent(void);

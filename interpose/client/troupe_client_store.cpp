@@ -105,9 +105,8 @@ int troupe_store_append(const char* key, const void* value, uint64_t size) {
   return status_of(ask(std::move(request)));
 }
 
-int troupe_store_count(int64_t* keys) {
-  store_request request;
-  request.kind = store_kind::num_keys;
+int troupe_store_count(const char* prefix, int64_t* keys) {
+  auto request = about(store_kind::num_keys, prefix);
   auto answer = ask(std::move(request));
   if (answer) *keys = answer->number;
   return status_of(answer);

@@ -105,7 +105,7 @@ std::vector<std::uint8_t> store::compareSet(const std::string& key,
 std::int64_t store::getNumKeys() {
   without_gil unlocked;
   std::int64_t keys = 0;
-  require(troupe_store_count(&keys), "count", "all keys");
+  require(troupe_store_count(prefix_.c_str(), &keys), "count", "all keys");
   return keys;
 }
 

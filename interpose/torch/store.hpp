@@ -25,7 +25,6 @@ class store : public c10d::Store {
   std::vector<std::uint8_t> compareSet(const std::string& key,
                                        const std::vector<std::uint8_t>& expected,
                                        const std::vector<std::uint8_t>& desired) override;
-  /// Of the whole run: the keys of other stores count too.
   std::int64_t getNumKeys() override;
 
  private:

@@ -108,6 +108,15 @@ TEST_CASE("check is true when all keys are there") {
   CHECK(kv.number(store_kind::check, {"a", "b"}) == 1);
 }
 
+TEST_CASE("keys are counted below a prefix") {
+  store kv;
+  for (const auto* key : {"a", "tcp/1", "tcp/1/x", "tcp/1/y", "tcp/10/x", "u"}) kv.set(key, "");
+  CHECK(kv.number(store_kind::num_keys, {"tcp/1/"}) == 2);
+  CHECK(kv.number(store_kind::num_keys, {"tcp/"}) == 4);
+  CHECK(kv.number(store_kind::num_keys, {"v"}) == 0);
+  CHECK(kv.number(store_kind::num_keys, {}) == 6);
+}
+
 TEST_CASE("a deleted key is gone") {
   store kv;
   kv.set("a", "1");
