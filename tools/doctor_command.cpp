@@ -4,9 +4,7 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
-#include <array>
 #include <cstdio>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -15,6 +13,8 @@
 #include "tools/commands.hpp"
 #include "tools/json_output.hpp"
 #include "tools/library_folder.hpp"
+#include "tools/subprocess.hpp"
+#include "tools/torch_plugin.hpp"
 
 namespace troupe {
 namespace {
@@ -37,17 +37,6 @@ const char* to_string(verdict how) {
       return "broken";
   }
   return "?";
-}
-
-/// Standard output of a command and whether it ended with 0.
-std::pair<std::string, bool> output_of(const std::string& command) {
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe{::popen(command.c_str(), "r"), ::pclose};
-  if (!pipe) return {};
-  std::string text;
-  std::array<char, 4096> some;
-  while (auto n = std::fread(some.data(), 1, some.size(), pipe.get())) text.append(some.data(), n);
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return {text, ::pclose(pipe.release()) == 0};
 }
 
 diagnosis look_at_socket() {
@@ -75,28 +64,27 @@ diagnosis look_at_libraries() {
 }
 
 diagnosis look_at_torch(const std::string& python) {
-  auto [version, there] =
-      output_of(python + " -c 'import torch; print(torch.__version__)' 2>/dev/null");
   const auto name = "torch of " + python;
-  if (!there)
-    return {name, verdict::absent,
-            "apt install python3-torch libtorch-dev python3-pybind11 (then build again)"};
   auto folder = library_folder();
   if (!folder) return {name, verdict::broken, "no rank libraries"};
-  const auto failure =
-      output_of(
-          fmt::format("PYTHONPATH={}/python {} -c 'import torch, troupe_c10d' 2>&1 | tail -n 1",
-                      *folder, python))
-          .first;
-  if (!failure.empty())
-    return {name, verdict::broken, "torch " + version + ", but no c10d backend for it: " + failure};
-  return {name, verdict::works, "torch " + version + " with the c10d backend"};
+  auto facts = ask_interpreter(python, *folder);
+  if (!facts) return {name, verdict::broken, facts.error().context};
+  if (facts->version.empty())
+    return {name, verdict::absent, facts->missing + " (Debian: apt install python3-torch)"};
+  const auto torch = "torch " + facts->version;
+  if (facts->module.empty())
+    return {name, verdict::broken,
+            facts->missing.empty() ? torch + ": " + facts->why_no_module : facts->missing};
+  if (auto loaded = try_module(*facts, *folder, facts->module); !loaded)
+    return {name, verdict::broken, torch + ": " + loaded.error().context};
+  return {name, verdict::works, torch + " with the c10d backend " + facts->module};
 }
 
 diagnosis look_at_cuda() {
-  auto [version, there] =
-      output_of("nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null");
-  if (there && !version.empty()) return {"GPU", verdict::works, version};
+  auto asked = run_to_end({"nvidia-smi", "--query-gpu=name", "--format=csv,noheader"});
+  if (asked && asked->status == 0 && !asked->output.empty())
+    return {"GPU", verdict::works,
+            asked->output.substr(0, asked->output.find_last_not_of('\n') + 1)};
   return {"GPU", verdict::absent, "none is needed: ranks run on the cores"};
 }
 

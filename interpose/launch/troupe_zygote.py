@@ -123,15 +123,15 @@ def _lies_in(folder, name):
     return any(os.path.exists(os.path.join(folder, name + ending)) for ending in ("", ".py"))
 
 
-def shared_packages(source):
-    """Which of the packages that ranks can share the program imports, itself or through modules beside it."""
+def imports_of(source):
+    """What the program imports of the packages that ranks can share, itself or through modules beside it."""
     folder = os.path.dirname(os.path.realpath(source))
     shared = {name for name in _SHARED if not _lies_in(folder, name)}
     found, seen, left = set(), {source}, [source]
     while left and len(seen) < _SOURCES_MAX:
         for name in _imported_names(left.pop()):
             if name.split(".")[0] in shared:
-                found.add(name.split(".")[0])
+                found.add(name)
             beside = os.path.join(folder, *name.split("."))
             for path in (beside + ".py", os.path.join(beside, "__init__.py")):
                 if path not in seen and os.path.isfile(path):
@@ -140,14 +140,24 @@ def shared_packages(source):
     return found
 
 
-def import_shared(packages):
+def import_shared(names):
     """An import that fails here fails in the ranks, where it is theirs to report."""
-    for package in sorted(packages):
+    for package in sorted({name.split(".")[0] for name in names}):
         for module in _SHARED[package]:
             try:
                 __import__(module)
             except Exception:
                 break
+
+
+def missing_backend(names):
+    """Why a program that is about to communicate cannot; empty when it can, or when it is not known to."""
+    if "troupe_hook" not in sys.modules or "torch" not in sys.modules:
+        return ""
+    if not any((name + ".").startswith("torch.distributed.") for name in names):
+        return ""
+    from troupe_hook import extension
+    return extension.missing()
 
 
 def _is_single_threaded():
@@ -259,8 +269,12 @@ def main():
         sys.path.append(_folder)  # sys.path[0] becomes the program's
     hook_imports()
     source = program.source()
-    if source:
-        import_shared(shared_packages(source))
+    names = imports_of(source) if source else set()
+    import_shared(names)
+    why_not = missing_backend(names)
+    if why_not:
+        _client.troupe_report_failed(orders.control, why_not.encode())
+        return
     can_fork = _is_single_threaded()
     gc.collect()
     gc.freeze()

@@ -1,45 +1,15 @@
 #include "interpose/torch/backend.hpp"
 
-#include <stdexcept>
+#include "interpose/torch/posting.hpp"
 
 namespace troupe {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& sentence) { throw std::runtime_error(sentence); }
-
-at::Tensor single(const tensor_list& tensors) {
-  if (tensors.size() != 1) refuse("takes one tensor a rank, got " + std::to_string(tensors.size()));
-  return tensors.front();
-}
-
-/// The lists of the one device a rank has.
-const tensor_list& single(const std::vector<tensor_list>& lists) {
-  if (lists.size() != 1) refuse("takes one list a rank, got " + std::to_string(lists.size()));
-  return lists.front();
-}
-
-/// One tensor a member, each as large as the rank's own part.
-void require_parts(const tensor_list& parts, int size, std::int64_t part) {
-  if (parts.size() != static_cast<std::size_t>(size))
-    refuse("needs one tensor for each of " + std::to_string(size) + " ranks, got "
-           + std::to_string(parts.size()));
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    if (parts[i].numel() != part)
-      refuse("tensor " + std::to_string(i) + " of the list has " + std::to_string(parts[i].numel())
-             + " elements, the rank's own has " + std::to_string(part));
-}
-
-void require_whole(const at::Tensor& whole, const at::Tensor& part, int size) {
-  if (whole.numel() != part.numel() * size)
-    refuse("one tensor of " + std::to_string(whole.numel()) + " elements is not "
-           + std::to_string(size) + " times one of " + std::to_string(part.numel()));
-}
-
-void require_alike(const tensor_list& one, const tensor_list& other) {
-  auto all = one;
-  all.insert(all.end(), other.begin(), other.end());
-  require_dense(all);
+bool are_uneven(const tensor_list& parts) {
+  for (auto& part : parts)
+    if (part.numel() != parts.front().numel()) return true;
+  return false;
 }
 
 /// Elements to or from each member, from rows (torch's splits count along the first dimension).
@@ -73,19 +43,18 @@ std::vector<std::uint64_t> in_elements(const std::vector<std::int64_t>& splits,
 
 }  // namespace
 
-/// What an operation's own checks leave behind: the call and its tensors.
-struct troupe_backend::posting {
-  tensor_list inputs, outputs;
-  at::ScalarType type = at::kByte;
-  reduction reduce = reduction::none;
-  std::uint64_t count = 0;
-  int root = 0, tag = 0;
-  std::vector<std::uint64_t> send_counts, recv_counts;
-};
+c10::intrusive_ptr<troupe_backend> troupe_backend::open(group of,
+                                                        std::chrono::milliseconds timeout) {
+  std::uint64_t communicator = 0;
+  if (troupe_open_communicator(of.members.data(), static_cast<std::uint32_t>(of.members.size()),
+                               static_cast<std::uint8_t>(of.rules), of.name.c_str(), &communicator)
+      != 0)
+    refuse("group " + of.name + ": " + troupe_error());
+  return c10::make_intrusive<troupe_backend>(std::move(of), communicator, timeout);
+}
 
-template <class Prepare>
-troupe_backend::work_ptr troupe_backend::post(operation op, c10d::OpType kind,
-                                              std::chrono::milliseconds timeout, Prepare prepare) {
+std::shared_ptr<posted_operation> troupe_backend::post_part(operation op,
+                                                            const preparation& prepare) {
   auto what = std::string(to_string(op)) + " of rank " + std::to_string(getRank()) + " of "
               + std::to_string(getSize());
   posting made;
@@ -94,7 +63,7 @@ troupe_backend::work_ptr troupe_backend::post(operation op, c10d::OpType kind,
   try {
     prepare(made);
     call.type = static_cast<std::uint8_t>(
-        op == operation::barrier ? element_type::u8 : type_of(made.type, rules_, op));
+        op == operation::barrier ? element_type::u8 : type_of(made.type, group_.rules, op));
     inputs = std::make_unique<input_pieces>(made.inputs);
   } catch (const std::exception& failed) {
     refuse(what + ": " + failed.what());
@@ -109,8 +78,24 @@ troupe_backend::work_ptr troupe_backend::post(operation op, c10d::OpType kind,
   auto posted = posted_operation::post(std::move(what), communicator_, call, *inputs,
                                        output_pieces(std::move(made.outputs)));
   if (!is_point_to_point(op)) ++sequence_;
-  return c10::make_intrusive<work>(getRank(), kind, std::move(posted),
-                                   timeout == c10d::kUnsetTimeout ? timeout_ : timeout);
+  return posted;
+}
+
+troupe_backend::work_ptr troupe_backend::joined(c10d::OpType kind,
+                                                std::chrono::milliseconds timeout,
+                                                work::parts parts) {
+  {
+    std::lock_guard lock(batch_mutex_);
+    if (batch_) batch_->insert(batch_->end(), parts.begin(), parts.end());
+  }
+  return c10::make_intrusive<work>(getRank(), kind, std::move(parts),
+                                   timeout == c10d::kUnsetTimeout ? timeout_.load() : timeout);
+}
+
+troupe_backend::work_ptr troupe_backend::post(operation op, c10d::OpType kind,
+                                              std::chrono::milliseconds timeout,
+                                              const preparation& prepare) {
+  return joined(kind, timeout, {post_part(op, prepare)});
 }
 
 troupe_backend::work_ptr troupe_backend::broadcast(tensor_list& tensors,
@@ -129,23 +114,11 @@ troupe_backend::work_ptr troupe_backend::allreduce(tensor_list& tensors,
   return post(operation::all_reduce, c10d::OpType::ALLREDUCE, options.timeout, [&](posting& made) {
     single(tensors);
     made.type = require_dense(tensors);
-    made.reduce = reduction_of(options.reduceOp, made.type, rules_);
+    made.reduce = reduction_of(options.reduceOp, made.type, group_.rules);
     made.inputs = premultiplied(options.reduceOp, tensors);
     made.outputs = tensors;
     made.count = elements_in(tensors);
   });
-}
-
-troupe_backend::work_ptr troupe_backend::allreduce_coalesced(
-    tensor_list& tensors, const c10d::AllreduceCoalescedOptions& options) {
-  return post(operation::all_reduce, c10d::OpType::ALLREDUCE_COALESCED, options.timeout,
-              [&](posting& made) {
-                made.type = require_dense(tensors);
-                made.reduce = reduction_of(options.reduceOp, made.type, rules_);
-                made.inputs = premultiplied(options.reduceOp, tensors);
-                made.outputs = tensors;
-                made.count = elements_in(tensors);
-              });
 }
 
 troupe_backend::work_ptr troupe_backend::reduce(tensor_list& tensors,
@@ -153,7 +126,7 @@ troupe_backend::work_ptr troupe_backend::reduce(tensor_list& tensors,
   return post(operation::reduce, c10d::OpType::REDUCE, options.timeout, [&](posting& made) {
     single(tensors);
     made.type = require_dense(tensors);
-    made.reduce = reduction_of(options.reduceOp, made.type, rules_);
+    made.reduce = reduction_of(options.reduceOp, made.type, group_.rules);
     made.root = static_cast<int>(options.rootRank);
     made.inputs = premultiplied(options.reduceOp, tensors);
     if (made.root == getRank()) made.outputs = tensors;
@@ -164,6 +137,9 @@ troupe_backend::work_ptr troupe_backend::reduce(tensor_list& tensors,
 troupe_backend::work_ptr troupe_backend::allgather(std::vector<tensor_list>& outputs,
                                                    tensor_list& inputs,
                                                    const c10d::AllgatherOptions& options) {
+  if (group_.rules == semantics::nccl && inputs.size() == 1 && outputs.size() == 1
+      && are_uneven(outputs.front()))
+    return allgather_uneven(inputs.front(), outputs.front(), options.timeout);
   return post(operation::all_gather, c10d::OpType::ALLGATHER, options.timeout, [&](posting& made) {
     auto part = single(inputs);
     made.outputs = single(outputs);
@@ -184,29 +160,6 @@ troupe_backend::work_ptr troupe_backend::_allgather_base(at::Tensor& whole, at::
                 made.inputs = {part};
                 made.outputs = {whole};
                 made.count = elements_in(made.inputs);
-              });
-}
-
-troupe_backend::work_ptr troupe_backend::allgather_coalesced(
-    std::vector<tensor_list>& outputs, tensor_list& inputs, const c10d::AllgatherOptions& options) {
-  return post(operation::all_gather, c10d::OpType::ALLGATHER_COALESCED, options.timeout,
-              [&](posting& made) {
-                if (outputs.size() != static_cast<std::size_t>(getSize()))
-                  refuse("needs one list for each of " + std::to_string(getSize()) + " ranks, got "
-                         + std::to_string(outputs.size()));
-                made.type = require_dense(inputs);
-                made.inputs = inputs;
-                for (auto& list : outputs) {  // what one rank gives lies in a row
-                  if (list.size() != inputs.size())
-                    refuse("a list of " + std::to_string(list.size()) + " tensors for "
-                           + std::to_string(inputs.size()) + " inputs");
-                  for (std::size_t i = 0; i < list.size(); ++i)
-                    if (list[i].numel() != inputs[i].numel())
-                      refuse("output " + std::to_string(i) + " is not as large as its input");
-                  made.outputs.insert(made.outputs.end(), list.begin(), list.end());
-                }
-                require_alike(inputs, made.outputs);
-                made.count = elements_in(inputs);
               });
 }
 
@@ -251,6 +204,9 @@ troupe_backend::work_ptr troupe_backend::scatter(tensor_list& outputs,
 troupe_backend::work_ptr troupe_backend::reduce_scatter(tensor_list& outputs,
                                                         std::vector<tensor_list>& inputs,
                                                         const c10d::ReduceScatterOptions& options) {
+  if (group_.rules == semantics::nccl && inputs.size() == 1 && outputs.size() == 1
+      && are_uneven(inputs.front()))
+    return reduce_scatter_uneven(outputs.front(), inputs.front(), options);
   return post(operation::reduce_scatter, c10d::OpType::REDUCE_SCATTER, options.timeout,
               [&](posting& made) {
                 auto part = single(outputs);
@@ -258,7 +214,7 @@ troupe_backend::work_ptr troupe_backend::reduce_scatter(tensor_list& outputs,
                 require_parts(parts, getSize(), part.numel());
                 require_alike(outputs, parts);
                 made.type = part.scalar_type();
-                made.reduce = reduction_of(options.reduceOp, made.type, rules_);
+                made.reduce = reduction_of(options.reduceOp, made.type, group_.rules);
                 made.inputs = premultiplied(options.reduceOp, parts);
                 made.outputs = outputs;
                 made.count = elements_in(parts);
@@ -271,7 +227,7 @@ troupe_backend::work_ptr troupe_backend::_reduce_scatter_base(
               [&](posting& made) {
                 made.type = require_dense({part, whole});
                 require_whole(whole, part, getSize());
-                made.reduce = reduction_of(options.reduceOp, made.type, rules_);
+                made.reduce = reduction_of(options.reduceOp, made.type, group_.rules);
                 made.inputs = premultiplied(options.reduceOp, {whole});
                 made.outputs = {part};
                 made.count = elements_in({whole});
@@ -321,10 +277,6 @@ troupe_backend::work_ptr troupe_backend::alltoall(tensor_list& outputs, tensor_l
 
 troupe_backend::work_ptr troupe_backend::barrier(const c10d::BarrierOptions& options) {
   return post(operation::barrier, c10d::OpType::BARRIER, options.timeout, [](posting&) {});
-}
-
-void troupe_backend::monitoredBarrier(const c10d::BarrierOptions& options, bool) {
-  barrier(options)->wait();
 }
 
 troupe_backend::work_ptr troupe_backend::send(tensor_list& tensors, int destination, int tag) {

@@ -1,12 +1,16 @@
 // troupe_backend: torch's process group (or, from torch 2 on, per-device backend) over one Troupe
 // communicator.
 //
-// Every operation checks what it can check by itself, posts one call and returns a Work; nothing
-// here blocks but monitoredBarrier. Errors are thrown as std::runtime_error and name operation and
-// rank, as torch expects of a backend. Its name is not "gloo" whatever the program asked for: DDP
-// would take it for a ProcessGroupGloo. Python's get_backend() answers from its own table. Not
-// here: matching and sums (the actors'); which communicator (module.cpp).
+// Every operation checks what it can check by itself, posts one call (or several) and returns a
+// Work; nothing here blocks but monitoredBarrier. Errors are thrown as std::runtime_error and name
+// operation and rank, as torch expects of a backend. Its name is not "gloo" whatever the program
+// asked for: DDP would take it for a ProcessGroupGloo. Python's get_backend() answers from its own
+// table. Not here: matching and sums (the actors'); which group it is for (python/troupe_hook).
 #pragma once
+
+#include <functional>
+#include <mutex>
+#include <optional>
 
 #include "interpose/torch/torch_version.hpp"
 #include "interpose/torch/work.hpp"
@@ -15,12 +19,25 @@ namespace troupe {
 
 class troupe_backend : public c10d_base {
  public:
-  troupe_backend(int rank, int size, std::uint64_t communicator, semantics rules,
-                 std::chrono::milliseconds timeout)
-      : c10d_base(rank, size), communicator_(communicator), rules_(rules), timeout_(timeout) {}
-
+  struct group {
+    std::vector<std::uint32_t> members;  ///< the run's ranks, in the group's order
+    int rank = 0;                        ///< this process's place among them
+    semantics rules{};
+    std::string name;  ///< for sentences
+  };
   using work_ptr = c10::intrusive_ptr<c10d::Work>;
+
+  /// Opens the group's communicator: the n-th group of these members is everywhere the n-th.
+  static c10::intrusive_ptr<troupe_backend> open(group of, std::chrono::milliseconds timeout);
+  troupe_backend(group of, std::uint64_t communicator, std::chrono::milliseconds timeout)
+      : c10d_base(of.rank, static_cast<int>(of.members.size())),
+        group_(std::move(of)),
+        communicator_(communicator),
+        timeout_(timeout) {}
+
   const std::string getBackendName() const override { return "troupe"; }
+  /// "gloo", "nccl" or "mpi": the backend the program asked for.
+  std::string rules_name() const { return to_string(group_.rules); }
 
   work_ptr broadcast(tensor_list&, const c10d::BroadcastOptions&) override;
   work_ptr allreduce(tensor_list&, const c10d::AllreduceOptions&) override;
@@ -42,7 +59,7 @@ class troupe_backend : public c10d_base {
                          const c10d::AllToAllOptions&) override;
   work_ptr alltoall(tensor_list&, tensor_list&, const c10d::AllToAllOptions&) override;
   work_ptr barrier(const c10d::BarrierOptions&) override;
-  /// A barrier; the rank that is missing is named by the run's own diagnosis.
+  /// Passes everywhere or nowhere: whose time is up first names all who are missing.
   void monitoredBarrier(const c10d::BarrierOptions&, bool wait_all_ranks) override;
   work_ptr send(tensor_list&, int destination, int tag) override;
   work_ptr recv(tensor_list&, int source, int tag) override;
@@ -52,16 +69,46 @@ class troupe_backend : public c10d_base {
   /// Collectives posted so far.
   std::uint64_t getSequenceNumberForGroup() override { return sequence_.load(); }
 
+#if TORCH_VERSION_MAJOR >= 2
+  // In some of these versions only: without `override` (torch_version.hpp).
+  using options_ptr = c10::intrusive_ptr<c10d::Backend::Options>;
+  options_ptr getBackendOptions();
+  void setTimeout(std::chrono::milliseconds timeout) { timeout_ = timeout; }
+  work_ptr allgather_into_tensor_coalesced(tensor_list& outputs, tensor_list& inputs,
+                                           const c10d::AllgatherOptions&);
+  work_ptr reduce_scatter_tensor_coalesced(tensor_list& outputs, tensor_list& inputs,
+                                           const c10d::ReduceScatterOptions&);
+  work_ptr gather_into_tensor(at::Tensor& output, at::Tensor& input, const c10d::GatherOptions&);
+  /// As NCCL: what is posted from start to end has one Work.
+  bool supportsCoalescing() const { return group_.rules == semantics::nccl; }
+  void startCoalescing();
+  work_ptr endCoalescing();
+  /// The group of these of our ranks, in this order; nothing for a rank that is not among them.
+  bool supportsSplitting() const { return true; }
+  c10::intrusive_ptr<c10d::Backend> split(const c10::intrusive_ptr<c10d::Store>&,
+                                          const std::vector<int>& ranks, const options_ptr&);
+  c10::intrusive_ptr<c10d::Backend> split(const std::vector<int>& ranks, const options_ptr&);
+#endif
+
  private:
   struct posting;
-  template <class Prepare>
+  using preparation = std::function<void(posting&)>;
+  std::shared_ptr<posted_operation> post_part(operation op, const preparation& prepare);
   work_ptr post(operation op, c10d::OpType kind, std::chrono::milliseconds timeout,
-                Prepare prepare);
+                const preparation& prepare);
+  work_ptr joined(c10d::OpType kind, std::chrono::milliseconds timeout, work::parts parts);
+  /// Parts of different sizes, as NCCL has them: each member's from or to it.
+  work_ptr allgather_uneven(const at::Tensor& input, const tensor_list& outputs,
+                            std::chrono::milliseconds timeout);
+  work_ptr reduce_scatter_uneven(const at::Tensor& output, const tensor_list& inputs,
+                                 const c10d::ReduceScatterOptions&);
 
+  const group group_;
   const std::uint64_t communicator_;
-  const semantics rules_;
-  const std::chrono::milliseconds timeout_;
-  std::atomic<std::uint64_t> sequence_{0};
+  std::atomic<std::chrono::milliseconds> timeout_;
+  std::atomic<std::uint64_t> sequence_{0}, monitored_barriers_{0};
+  std::mutex batch_mutex_;
+  std::optional<work::parts> batch_;  ///< what was posted since startCoalescing
 };
 
 }  // namespace troupe

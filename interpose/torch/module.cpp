@@ -8,11 +8,10 @@
 #include <pybind11/chrono.h>
 #include <pybind11/stl.h>
 
-#include <stdexcept>
-
 #include "interpose/torch/backend.hpp"
 #include "interpose/torch/call_site.hpp"
 #include "interpose/torch/gil.hpp"
+#include "interpose/torch/refusal.hpp"
 #include "interpose/torch/store.hpp"
 #include "interpose/torch/watched_futures.hpp"
 
@@ -25,22 +24,16 @@ namespace {
 semantics rules_named(const std::string& backend) {
   for (auto rules : {semantics::gloo, semantics::nccl, semantics::mpi})
     if (backend == to_string(rules)) return rules;
-  throw std::runtime_error("no rules for a backend named " + backend);
+  refuse("no rules for a backend named " + backend);
 }
 
 /// `members`: the run's ranks in the group's order; `rank`: this process's place among them.
-c10::intrusive_ptr<c10d_base> make_backend(const std::vector<std::uint32_t>& members, int rank,
-                                           const std::string& backend, const std::string& name,
+c10::intrusive_ptr<c10d_base> make_backend(std::vector<std::uint32_t> members, int rank,
+                                           const std::string& backend, std::string name,
                                            std::chrono::milliseconds timeout) {
   auto rules = rules_named(backend);
-  std::uint64_t communicator = 0;
   without_gil unlocked;
-  if (troupe_open_communicator(members.data(), static_cast<std::uint32_t>(members.size()),
-                               static_cast<std::uint8_t>(rules), name.c_str(), &communicator)
-      != 0)
-    throw std::runtime_error("group " + name + ": " + troupe_error());
-  return c10::make_intrusive<troupe_backend>(rank, static_cast<int>(members.size()), communicator,
-                                             rules, timeout);
+  return troupe_backend::open({std::move(members), rank, rules, std::move(name)}, timeout);
 }
 
 }  // namespace
@@ -53,6 +46,18 @@ PYBIND11_MODULE(troupe_c10d, module) {
   py::module::import("torch.distributed");  // the base classes' bindings
   module.def("make_backend", &troupe::make_backend, py::arg("members"), py::arg("rank"),
              py::arg("backend"), py::arg("name"), py::arg("timeout"));
+  // What the group asked for; torch asks its own classes whether this is one of theirs.
+  py::class_<troupe::troupe_backend, troupe::c10d_base, c10::intrusive_ptr<troupe::troupe_backend>>(
+      module, "backend")
+      .def_property_readonly("rules", &troupe::troupe_backend::rules_name)
+      .def_property_readonly_static("is_per_device",
+                                    [](py::object) { return TORCH_VERSION_MAJOR >= 2; })
+#if TORCH_VERSION_MAJOR >= 2
+      // Of the classes torch takes this one for: what it holds ends with it or with the run.
+      .def("_set_default_timeout", &troupe::troupe_backend::setTimeout)
+      .def("_shutdown", [](troupe::troupe_backend&) {})
+#endif
+      ;
   py::class_<troupe::store, c10d::Store, c10::intrusive_ptr<troupe::store>>(module, "store")
       .def(py::init<std::string, std::chrono::milliseconds>(), py::arg("name"), py::arg("timeout"));
   module.def("watch_child", [](const future_ptr& parent, const future_ptr& child) {

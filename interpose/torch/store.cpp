@@ -1,18 +1,29 @@
 #include "interpose/torch/store.hpp"
 
+#include <algorithm>
 #include <cstdlib>
-#include <stdexcept>
 
 #include "interpose/client/troupe_client.h"
 #include "interpose/torch/gil.hpp"
+#include "interpose/torch/refusal.hpp"
+#include "messages/error.hpp"
 
 namespace troupe {
 
 namespace {
 
+/// A timeout is torch's own error where torch has one.
+[[noreturn]] void refuse_request(int status, const std::string& sentence) {
+#if TORCH_VERSION_MAJOR >= 2
+  if (status == static_cast<int>(errc::timed_out)) C10_THROW_ERROR(DistStoreError, sentence);
+#endif
+  static_cast<void>(status);
+  refuse(sentence);
+}
+
 void require(int status, const char* what, const std::string& key) {
   if (status != 0)
-    throw std::runtime_error(std::string("store ") + what + " of " + key + ": " + troupe_error());
+    refuse_request(status, std::string("store ") + what + " of " + key + ": " + troupe_error());
 }
 
 std::uint64_t nanoseconds_of(std::chrono::milliseconds timeout) {
@@ -108,5 +119,91 @@ std::int64_t store::getNumKeys() {
   require(troupe_store_count(prefix_.c_str(), &keys), "count", "all keys");
   return keys;
 }
+
+bool store::arrives(const std::string& key) {
+  without_gil unlocked;
+  const auto full = prefix_ + key;
+  const char* name = full.c_str();
+  const auto status = troupe_store_wait(&name, 1, nanoseconds_of(timeout_));
+  if (status == static_cast<int>(errc::timed_out)) return false;
+  require(status, "wait", key);
+  return true;
+}
+
+#if TORCH_VERSION_MAJOR >= 2
+
+void store::append(const std::string& key, const std::vector<std::uint8_t>& value) {
+  without_gil unlocked;
+  require(troupe_store_append((prefix_ + key).c_str(), value.data(), value.size()), "append", key);
+}
+
+std::vector<std::vector<std::uint8_t>> store::multiGet(const std::vector<std::string>& keys) {
+  wait(keys);
+  std::vector<std::vector<std::uint8_t>> values;
+  for (auto& key : keys) values.push_back(get(key));
+  return values;
+}
+
+void store::multiSet(const std::vector<std::string>& keys,
+                     const std::vector<std::vector<std::uint8_t>>& values) {
+  if (keys.size() != values.size())
+    refuse("store set of several: " + std::to_string(keys.size()) + " keys and "
+           + std::to_string(values.size()) + " values");
+  for (std::size_t i = 0; i < keys.size(); ++i) set(keys[i], values[i]);
+}
+
+namespace {
+
+/// Names of a queue's keys: whoever pushes counts the tail, whoever pops the head. The element of a
+/// number is a value with 'v' before it; a pop that gave up leaves an 'x' in its place.
+std::string tail_of(const std::string& queue) { return queue + "/queue/tail"; }
+std::string head_of(const std::string& queue) { return queue + "/queue/head"; }
+std::string element_of(const std::string& queue, std::int64_t number) {
+  return queue + "/queue/" + std::to_string(number);
+}
+const std::vector<std::uint8_t> given_up{'x'};
+
+[[noreturn]] void refuse_empty(const std::string& queue) {
+  const auto sentence = "store: queue " + queue + " is empty";
+#if TORCH_VERSION_MINOR >= 9
+  C10_THROW_ERROR(DistQueueEmptyError, sentence);
+#else
+  refuse(sentence);
+#endif
+}
+
+}  // namespace
+
+void store::queuePush(const std::string& key, const std::vector<std::uint8_t>& value) {
+  std::vector<std::uint8_t> element{'v'};
+  element.insert(element.end(), value.begin(), value.end());
+  while (true) {
+    const auto place = element_of(key, add(tail_of(key), 1));
+    if (compareSet(place, {}, element) == element) return;
+    deleteKey(place);  // nobody waits for this one any more
+  }
+}
+
+std::vector<std::uint8_t> store::queuePop(const std::string& key, bool block) {
+  if (!block && queueLen(key) == 0) refuse_empty(key);
+  const auto place = element_of(key, add(head_of(key), 1));
+  const bool came = block && arrives(place);
+  auto element = came ? get(place) : compareSet(place, {}, given_up);
+  if (element == given_up) {
+    if (!block) refuse_empty(key);
+    refuse_request(
+        static_cast<int>(errc::timed_out),
+        "store pop of " + key + ": nothing came in " + std::to_string(timeout_.count()) + " ms");
+  }
+  deleteKey(place);
+  element.erase(element.begin());
+  return element;
+}
+
+std::int64_t store::queueLen(const std::string& key) {
+  return std::max<std::int64_t>(0, add(tail_of(key), 0) - add(head_of(key), 0));
+}
+
+#endif
 
 }  // namespace troupe

@@ -4,6 +4,7 @@
 // address, another file).
 #pragma once
 
+#include <torch/version.h>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 namespace troupe {
@@ -26,6 +27,23 @@ class store : public c10d::Store {
                                        const std::vector<std::uint8_t>& expected,
                                        const std::vector<std::uint8_t>& desired) override;
   std::int64_t getNumKeys() override;
+  /// Waits for the key; false when the store's timeout passed.
+  bool arrives(const std::string& key);
+
+#if TORCH_VERSION_MAJOR >= 2
+  // In some of these versions only: without `override` (torch_version.hpp).
+  c10::intrusive_ptr<c10d::Store> clone() { return c10::make_intrusive<store>(*this); }
+  bool hasExtendedApi() const { return true; }
+  void append(const std::string& key, const std::vector<std::uint8_t>& value);
+  std::vector<std::vector<std::uint8_t>> multiGet(const std::vector<std::string>& keys);
+  void multiSet(const std::vector<std::string>& keys,
+                const std::vector<std::vector<std::uint8_t>>& values);
+  /// A queue is two counters and a key for each element under way.
+  void queuePush(const std::string& key, const std::vector<std::uint8_t>& value);
+  /// `block`: until there is one, or the store's timeout; else an empty queue is an error.
+  std::vector<std::uint8_t> queuePop(const std::string& key, bool block);
+  std::int64_t queueLen(const std::string& key);
+#endif
 
  private:
   std::string prefix_;

@@ -1,15 +1,13 @@
 #include "interpose/torch/tensors.hpp"
 
-#include <stdexcept>
 #include <string>
 
+#include "interpose/torch/refusal.hpp"
 #include "interpose/torch/torch_version.hpp"
 
 namespace troupe {
 
 namespace {
-
-[[noreturn]] void refuse(const std::string& sentence) { throw std::runtime_error(sentence); }
 
 /// Torch's types in our words; bool tells whether we have one.
 bool element_of(at::ScalarType type, element_type& out) {
@@ -62,11 +60,10 @@ bool backend_has(semantics rules, element_type type, operation op) {
   switch (rules) {
     case semantics::gloo:
       if (is_point_to_point(op)) return true;
-#if TORCH_VERSION_MAJOR >= 2
-      if (type == element_type::bf16) return true;
+#if TORCH_VERSION_MAJOR < 2
+      if (type == element_type::bf16 || type == element_type::boolean) return false;
 #endif
-      return !complex && type != element_type::bf16 && type != element_type::i16
-             && type != element_type::boolean;
+      return !complex && type != element_type::i16;
     case semantics::nccl:
       return type != element_type::i16;
     case semantics::mpi:
@@ -74,6 +71,32 @@ bool backend_has(semantics rules, element_type type, operation op) {
              && type != element_type::boolean;
   }
   return false;
+}
+
+/// Types we have no word for, moved as integers of their size: any by gloo's send and recv,
+/// eight-bit floats by NCCL.
+bool moves_as_bytes(semantics rules, at::ScalarType type, operation op, element_type& out) {
+  const auto size = c10::elementSize(type);
+  const bool has = rules == semantics::gloo
+                       ? is_point_to_point(op)
+                       : rules == semantics::nccl && size == 1 && at::isFloatingType(type);
+  if (!has || reduces(op)) return false;
+  switch (size) {
+    case 1:
+      out = element_type::u8;
+      return true;
+    case 2:
+      out = element_type::i16;
+      return true;
+    case 4:
+      out = element_type::i32;
+      return true;
+    case 8:
+      out = element_type::i64;
+      return true;
+    default:
+      return false;
+  }
 }
 
 reduction named_reduction(c10d::ReduceOp::RedOpType op) {
@@ -110,9 +133,13 @@ bool is_bitwise(reduction reduce) {
   return reduce == reduction::band || reduce == reduction::bor || reduce == reduction::bxor;
 }
 
-bool backend_has(semantics rules, c10d::ReduceOp::RedOpType op, reduction reduce) {
+bool backend_has(semantics rules, c10d::ReduceOp::RedOpType op, reduction reduce,
+                 at::ScalarType type) {
   switch (rules) {
     case semantics::gloo:
+#if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 8
+      if (op == c10d::ReduceOp::AVG) return at::isFloatingType(type);
+#endif
       return op != c10d::ReduceOp::AVG && op != c10d::ReduceOp::PREMUL_SUM;
     case semantics::nccl:
       return !is_bitwise(reduce);
@@ -154,7 +181,9 @@ at::ScalarType require_dense(const tensor_list& tensors) {
 
 element_type type_of(at::ScalarType type, semantics rules, operation op) {
   element_type element{};
-  if (!element_of(type, element) || !backend_has(rules, element, op))
+  const bool known = element_of(type, element) ? backend_has(rules, element, op)
+                                               : moves_as_bytes(rules, type, op, element);
+  if (!known)
     refuse(std::string("Invalid scalar type ") + at::toString(type) + " for backend "
            + to_string(rules));
   return element;
@@ -163,7 +192,7 @@ element_type type_of(at::ScalarType type, semantics rules, operation op) {
 reduction reduction_of(const c10d::ReduceOp& op, at::ScalarType type, semantics rules) {
   auto named = static_cast<c10d::ReduceOp::RedOpType>(op);
   auto reduce = named_reduction(named);
-  if (!backend_has(rules, named, reduce))
+  if (!backend_has(rules, named, reduce, type))
     refuse(std::string("Cannot use ReduceOp.") + torch_name(named) + " with backend "
            + to_string(rules));
   bool floats = at::isFloatingType(type), complex = at::isComplexType(type);
@@ -179,10 +208,14 @@ tensor_list premultiplied(const c10d::ReduceOp& op, tensor_list tensors) {
   if (static_cast<c10d::ReduceOp::RedOpType>(op) != c10d::ReduceOp::PREMUL_SUM) return tensors;
   auto* factors = dynamic_cast<c10d::NCCLPreMulSumSupplement*>(op.supplement_.get());
   if (!factors) refuse("a PREMUL_SUM without its factor");
+#if TORCH_VERSION_MAJOR >= 2
+  auto& factor = factors->tensor_factor;
+#else
+  auto factor = factors->tensor_factors.empty() ? at::Tensor() : factors->tensor_factors.front();
+#endif
   at::NoGradGuard no_grad;
   for (auto& tensor : tensors)
-    tensor = factors->tensor_factors.empty() ? tensor.mul(factors->double_factor)
-                                             : tensor.mul(factors->tensor_factors.front());
+    tensor = factor.defined() ? tensor.mul(factor) : tensor.mul(factors->double_factor);
   return tensors;
 }
 

@@ -2,7 +2,9 @@
 // name each.
 //
 // c10d_base is what a backend derives from: the process group itself before torch 2, the per-device
-// backend held by it since. Not here: Python's side of the same (python/troupe_hook).
+// backend held by it since. What a base class has in some versions of torch 2 only is defined
+// without `override`: there it overrides, elsewhere nobody calls it. Not here: Python's side of the
+// same (python/troupe_hook).
 #pragma once
 
 #include <torch/version.h>

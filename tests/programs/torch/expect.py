@@ -10,6 +10,7 @@ import torch
 import torch.distributed as dist
 
 NATIVE = "TROUPE_SOCKET" not in os.environ
+TORCH = tuple(int(number) for number in torch.__version__.split("+")[0].split(".")[:2])
 
 
 def start():

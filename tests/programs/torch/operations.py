@@ -7,7 +7,7 @@ import expect
 rank, world = expect.start()
 nccl = dist.get_backend() == "nccl"
 TYPES = [torch.float32, torch.float64, torch.float16, torch.int64, torch.int32, torch.int8, torch.uint8]
-if nccl:
+if nccl or expect.TORCH >= (2, 0):
     TYPES.append(torch.bfloat16)
 LENGTHS = [0, 1, 7, 1024]
 
@@ -19,7 +19,7 @@ def filled(value, count, dtype):
 def reductions(count, dtype):
     ranks = torch.arange(1, world + 1).double()
     cells = {"SUM": ranks.sum(), "MIN": ranks.min(), "MAX": ranks.max(), "PRODUCT": ranks.prod()}
-    if nccl:
+    if nccl or expect.TORCH >= (2, 8) and dtype.is_floating_point:
         cells["AVG"] = ranks.mean() if dtype.is_floating_point else ranks.mean().trunc()
     for name, wanted in cells.items():
         if dtype in (torch.int8, torch.uint8, torch.float16, torch.bfloat16) and wanted > 100:
@@ -132,18 +132,31 @@ def several_at_once():
         expect.same("all_gather_coalesced", three, torch.full((3,), other + 0.5))
 
 
+def types_only_moved():
+    if not hasattr(torch, "float8_e5m2"):
+        return
+    mine = torch.full((3,), rank + 1.0).to(torch.float8_e5m2)
+    if nccl:
+        parts = [torch.empty_like(mine) for _ in range(world)]
+        dist.all_gather(parts, mine)
+        for other, part in enumerate(parts):
+            expect.same("eight-bit floats", part.float(), torch.full((3,), other + 1.0))
+    expect.refused("a sum of eight-bit floats", lambda: dist.all_reduce(mine), "")
+
+
 def numbers_of_other_kinds():
     tensor = torch.tensor([1 + 2j, 3 - 1j], dtype=torch.complex64) * (rank + 1)
     dist.all_reduce(tensor)
     total = sum(range(1, world + 1))
     expect.same("complex", torch.view_as_real(tensor), torch.tensor([[1.0, 2.0], [3.0, -1.0]]) * total)
-    if nccl:
+    if nccl or expect.TORCH >= (2, 0):
         for op, wanted in ((dist.ReduceOp.SUM, [True, True, False]), (dist.ReduceOp.PRODUCT, [True, False, False])):
             tensor = torch.tensor([True, rank == 0, False])
             if world == 1:
                 wanted = [True, True, False]
             dist.all_reduce(tensor, op)
             expect.same("truth values", tensor, torch.tensor(wanted))
+    if nccl:
         tensor = torch.full((3,), 2.0)
         dist.all_reduce(tensor, dist._make_nccl_premul_sum(0.5))
         expect.same("premultiplied sum", tensor, torch.full((3,), 1.0 * world))
@@ -159,6 +172,7 @@ if not nccl:
     bitwise(torch.int32)
 splits()
 numbers_of_other_kinds()
+types_only_moved()
 if not expect.NATIVE:
     not_in_a_row()
     if not nccl or hasattr(dist, "all_gather_coalesced"):

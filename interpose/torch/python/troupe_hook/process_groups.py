@@ -13,26 +13,37 @@ from .extension import c10d_module
 class _Creation:
     """The group that torch is about to make: its helper knows the ranks, the class it calls does not."""
     ranks = ()
-    name = None
+    name = description = None
+
+
+def _has_backends(c10d):
+    """Since torch 2 a process group holds a backend for each device."""
+    return hasattr(c10d, "BackendConfig")
 
 
 class _Replacement(type):
-    """A class that makes our backend when called and of which nothing is an instance.
+    """A class that makes our backend when called; `rules` is what the program calls it by.
 
-    torch asks "is it a ProcessGroupNCCL?" only to put object collectives and barriers on a GPU.
+    Before torch 2 nothing is an instance of it: torch asks "is it a ProcessGroupNCCL?" only to put object collectives and
+    barriers on a GPU. Since then it asks to be sure of what it made.
     """
+    rules = None
 
     def __instancecheck__(cls, instance):
-        return False
+        ours = c10d_module().backend
+        return ours.is_per_device and isinstance(instance, ours) and instance.rules == cls.rules
 
 
 def replace_gloo(c10d):
     """ProcessGroupGloo(store, rank, size, timeout=…)."""
 
     class ProcessGroupGloo(metaclass=_Replacement):
-        def __new__(cls, store, rank, size, timeout=c10d.default_pg_timeout):
+        rules = "gloo"
+
+        def __new__(cls, store, rank, size, timeout=c10d.default_pg_timeout, **_newer):
             return _make(c10d, "gloo", store, rank, size, timeout)
 
+    _keep_members(ProcessGroupGloo, getattr(c10d, "ProcessGroupGloo", None))
     c10d.ProcessGroupGloo = ProcessGroupGloo
     c10d._GLOO_AVAILABLE = True
 
@@ -46,20 +57,33 @@ def replace_nccl(c10d):
             self._timeout = c10d.default_pg_timeout
 
     class ProcessGroupNCCL(metaclass=_Replacement):
-        def __new__(cls, store, rank, size, options=None):
-            timeout = getattr(options, "_timeout", c10d.default_pg_timeout)
+        rules = "nccl"
+
+        def __new__(cls, store, rank, size, options=None, *_, **named):
+            timeout = getattr(options, "_timeout", named.get("timeout", c10d.default_pg_timeout))
             return _make(c10d, "nccl", store, rank, size, timeout)
 
     ProcessGroupNCCL.Options = Options
+    _keep_members(ProcessGroupNCCL, getattr(c10d, "ProcessGroupNCCL", None))
     c10d.ProcessGroupNCCL = ProcessGroupNCCL
     c10d._NCCL_AVAILABLE = True
     _export(c10d, "ProcessGroupNCCL")
+
+
+def _keep_members(replacement, original):
+    """Programs ask the class for its options and constants: torch's own, where it has them."""
+    for name in dir(original) if original is not None else ():
+        value = getattr(original, name)
+        if not name.startswith("_") and (isinstance(value, type) or not callable(value)):
+            setattr(replacement, name, value)
 
 
 def replace_mpi(c10d):
     """ProcessGroupMPI.create(ranks): ranks and world are the run's; None for who is not a member."""
 
     class ProcessGroupMPI(metaclass=_Replacement):
+        rules = "mpi"
+
         @staticmethod
         def create(ranks):
             members = list(ranks) or list(range(client.world()))
@@ -72,6 +96,57 @@ def replace_mpi(c10d):
     c10d.ProcessGroupMPI = ProcessGroupMPI
     c10d._MPI_AVAILABLE = True
     _export(c10d, "ProcessGroupMPI")
+
+
+def register_by_name(c10d):
+    """Newer versions of torch make every backend by a function registered for its name, their own ones too."""
+    if not hasattr(c10d, "_register_builtin_gloo_backend"):
+        return
+    types = c10d.ProcessGroup.BackendType
+
+    def creator(rules):
+        def create(options, _backend_options):
+            if rules == "mpi":
+                return c10d.ProcessGroupMPI.create(options.global_ranks_in_group)
+            return _make(c10d, rules, options.store, options.group_rank, options.group_size, options.timeout)
+
+        return create
+
+    for name, rules, kind in (("gloo", "gloo", types.GLOO), ("nccl", "nccl", types.NCCL), ("mpi", "mpi", types.MPI),
+                              ("nccl-legacy", "nccl", types.CUSTOM), ("nccl2", "nccl", types.CUSTOM),
+                              ("nccl-lazy", "nccl", types.CUSTOM)):
+        c10d.Backend.register_backend(
+            name, creator(rules), extended_api=True, devices=["cpu", "cuda"], _backend_type=kind)
+
+
+def serve_host_memory(c10d):
+    """The ranks' memory is the host's: whatever devices a group is for, its backend takes tensors on the CPU."""
+    if not _has_backends(c10d):
+        return
+    import torch
+
+    if hasattr(c10d.Backend, "backend_capability"):
+        c10d.Backend.backend_capability["nccl"] = ["cpu", "cuda"]
+    original = c10d._new_process_group_helper
+
+    @functools.wraps(original)
+    def helper(*arguments, **named):
+        made = original(*arguments, **named)
+        group = made[0]
+        if isinstance(group, c10d.ProcessGroup):
+            devices = group._device_types
+            if devices and torch.device("cpu") not in devices:
+                group._register_backend(
+                    torch.device("cpu"), c10d.ProcessGroup.BackendType.CUSTOM, group._get_backend(devices[0]))
+        return made
+
+    c10d._new_process_group_helper = helper
+
+
+def make_groups_anew(c10d):
+    """torch splits a group bound to a device off the default one, with NCCL's means; ours cost nothing to make."""
+    if hasattr(c10d, "_get_split_source"):
+        c10d._get_split_source = lambda *_, **__: None
 
 
 def _export(c10d, name):
@@ -90,15 +165,19 @@ def note_ranks(c10d):
         given.apply_defaults()
         _Creation.ranks = given.arguments["global_ranks_in_group"]
         _Creation.name = given.arguments["group_name"]
+        _Creation.description = given.arguments.get("group_desc")
         return original(*arguments, **named)
 
     c10d._new_process_group_helper = helper
 
 
 def _group_name(c10d):
-    if _Creation.name:
-        return str(_Creation.name)
-    return "world" if not _Creation.ranks else f"group {c10d._group_count - 1}"
+    """For sentences: torch 2 numbers every group, the world too, and knows what some are for."""
+    if not _Creation.ranks:
+        return "world"
+    if _Creation.description not in (None, "", "undefined"):
+        return str(_Creation.description)
+    return f"group {_Creation.name or c10d._group_count - 1}"
 
 
 _world_members = []  # of the default group: the run's rank of each of its ranks
@@ -159,6 +238,6 @@ def leave_checks_to_troupe(c10d):
 
 PATCHES = [
     ("torch.distributed.distributed_c10d", patch)
-    for patch in (replace_gloo, replace_nccl, replace_mpi, note_ranks, wait_in_barrier,
-                  leave_checks_to_troupe)
+    for patch in (replace_gloo, replace_nccl, replace_mpi, register_by_name, serve_host_memory, note_ranks,
+                  make_groups_anew, wait_in_barrier, leave_checks_to_troupe)
 ]

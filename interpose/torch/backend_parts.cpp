@@ -1,0 +1,156 @@
+// backend_parts: the backend's calls about several tensors: coalesced ones, batches, and parts of
+// different sizes.
+#include "interpose/torch/backend.hpp"
+#include "interpose/torch/posting.hpp"
+
+namespace troupe {
+
+troupe_backend::work_ptr troupe_backend::allreduce_coalesced(
+    tensor_list& tensors, const c10d::AllreduceCoalescedOptions& options) {
+  return post(operation::all_reduce, c10d::OpType::ALLREDUCE_COALESCED, options.timeout,
+              [&](posting& made) {
+                made.type = require_dense(tensors);
+                made.reduce = reduction_of(options.reduceOp, made.type, group_.rules);
+                made.inputs = premultiplied(options.reduceOp, tensors);
+                made.outputs = tensors;
+                made.count = elements_in(tensors);
+              });
+}
+
+troupe_backend::work_ptr troupe_backend::allgather_coalesced(
+    std::vector<tensor_list>& outputs, tensor_list& inputs, const c10d::AllgatherOptions& options) {
+  return post(operation::all_gather, c10d::OpType::ALLGATHER_COALESCED, options.timeout,
+              [&](posting& made) {
+                if (outputs.size() != static_cast<std::size_t>(getSize()))
+                  refuse("needs one list for each of " + std::to_string(getSize()) + " ranks, got "
+                         + std::to_string(outputs.size()));
+                made.type = require_dense(inputs);
+                made.inputs = inputs;
+                for (auto& list : outputs) {  // what one rank gives lies in a row
+                  if (list.size() != inputs.size())
+                    refuse("a list of " + std::to_string(list.size()) + " tensors for "
+                           + std::to_string(inputs.size()) + " inputs");
+                  for (std::size_t i = 0; i < list.size(); ++i)
+                    if (list[i].numel() != inputs[i].numel())
+                      refuse("output " + std::to_string(i) + " is not as large as its input");
+                  made.outputs.insert(made.outputs.end(), list.begin(), list.end());
+                }
+                require_alike(inputs, made.outputs);
+                made.count = elements_in(inputs);
+              });
+}
+
+troupe_backend::work_ptr troupe_backend::allgather_uneven(const at::Tensor& input,
+                                                          const tensor_list& outputs,
+                                                          std::chrono::milliseconds timeout) {
+  work::parts parts;
+  for (int root = 0; root < getSize(); ++root)
+    parts.push_back(post_part(operation::broadcast, [&](posting& made) {
+      if (outputs.size() != static_cast<std::size_t>(getSize()))
+        refuse("needs one tensor for each of " + std::to_string(getSize()) + " ranks, got "
+               + std::to_string(outputs.size()));
+      auto& output = outputs[static_cast<std::size_t>(root)];
+      made.type = require_dense({input, output});
+      made.root = root;
+      made.count = elements_in({output});
+      if (root != getRank()) {
+        made.outputs = {output};
+        return;
+      }
+      if (input.numel() != output.numel())
+        refuse("the rank's own tensor of the list has " + std::to_string(output.numel())
+               + " elements, what it gives has " + std::to_string(input.numel()));
+      made.inputs = {input};
+      at::NoGradGuard no_grad;
+      output.view(-1).copy_(input.reshape(-1));
+    }));
+  return joined(c10d::OpType::ALLGATHER, timeout, std::move(parts));
+}
+
+troupe_backend::work_ptr troupe_backend::reduce_scatter_uneven(
+    const at::Tensor& output, const tensor_list& inputs,
+    const c10d::ReduceScatterOptions& options) {
+  work::parts parts;
+  for (int root = 0; root < getSize(); ++root)
+    parts.push_back(post_part(operation::reduce, [&](posting& made) {
+      if (inputs.size() != static_cast<std::size_t>(getSize()))
+        refuse("needs one tensor for each of " + std::to_string(getSize()) + " ranks, got "
+               + std::to_string(inputs.size()));
+      auto& input = inputs[static_cast<std::size_t>(root)];
+      made.type = require_dense({input, output});
+      made.reduce = reduction_of(options.reduceOp, made.type, group_.rules);
+      made.root = root;
+      made.count = elements_in({input});
+      made.inputs = premultiplied(options.reduceOp, {input});
+      if (root != getRank()) return;
+      if (input.numel() != output.numel())
+        refuse("the rank's own tensor of the list has " + std::to_string(input.numel())
+               + " elements, what it gets has " + std::to_string(output.numel()));
+      made.outputs = {output};
+    }));
+  return joined(c10d::OpType::REDUCE_SCATTER, options.timeout, std::move(parts));
+}
+
+#if TORCH_VERSION_MAJOR >= 2
+
+namespace {
+
+void require_pairs(const tensor_list& outputs, const tensor_list& inputs) {
+  if (outputs.size() != inputs.size())
+    refuse("a coalesced call with " + std::to_string(inputs.size()) + " inputs and "
+           + std::to_string(outputs.size()) + " outputs");
+}
+
+}  // namespace
+
+troupe_backend::work_ptr troupe_backend::allgather_into_tensor_coalesced(
+    tensor_list& outputs, tensor_list& inputs, const c10d::AllgatherOptions& options) {
+  require_pairs(outputs, inputs);
+  work::parts parts;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    parts.push_back(post_part(operation::all_gather, [&](posting& made) {
+      made.type = require_dense({inputs[i], outputs[i]});
+      require_whole(outputs[i], inputs[i], getSize());
+      made.inputs = {inputs[i]};
+      made.outputs = {outputs[i]};
+      made.count = elements_in(made.inputs);
+    }));
+  return joined(c10d::OpType::ALLGATHER_COALESCED, options.timeout, std::move(parts));
+}
+
+troupe_backend::work_ptr troupe_backend::reduce_scatter_tensor_coalesced(
+    tensor_list& outputs, tensor_list& inputs, const c10d::ReduceScatterOptions& options) {
+  require_pairs(outputs, inputs);
+  work::parts parts;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    parts.push_back(post_part(operation::reduce_scatter, [&](posting& made) {
+      made.type = require_dense({inputs[i], outputs[i]});
+      require_whole(inputs[i], outputs[i], getSize());
+      made.reduce = reduction_of(options.reduceOp, made.type, group_.rules);
+      made.inputs = premultiplied(options.reduceOp, {inputs[i]});
+      made.outputs = {outputs[i]};
+      made.count = elements_in(made.inputs);
+    }));
+  return joined(c10d::OpType::_REDUCE_SCATTER_BASE, options.timeout, std::move(parts));
+}
+
+void troupe_backend::startCoalescing() {
+  std::lock_guard lock(batch_mutex_);
+  if (batch_) refuse("startCoalescing within a batch that is not ended");
+  batch_.emplace();
+}
+
+troupe_backend::work_ptr troupe_backend::endCoalescing() {
+  work::parts parts;
+  {
+    std::lock_guard lock(batch_mutex_);
+    if (!batch_) refuse("endCoalescing without startCoalescing");
+    parts = std::move(*batch_);
+    batch_.reset();
+  }
+  return joined(c10d::OpType::COALESCED, c10d::kUnsetTimeout, std::move(parts));
+}
+
+#endif
+
+}  // namespace troupe

@@ -1,0 +1,21 @@
+"""monitored_barrier: passes when all come; else everyone who came learns who did not, within the barrier's own time."""
+import time
+from datetime import timedelta
+
+import torch.distributed as dist
+
+import expect
+
+rank, world = expect.start()
+for _ in range(3):
+    dist.monitored_barrier(timeout=timedelta(seconds=60))
+absent = [world - 2, world - 1]
+if rank not in absent:
+    expect.refused("two are missing", lambda: dist.monitored_barrier(timeout=timedelta(seconds=1), wait_all_ranks=True),
+                   f"ranks {absent[0]}, {absent[1]} failed to pass", f"rank {rank} of {world}")
+else:
+    time.sleep(3)  # and then it has been decided
+    expect.refused("decided already", lambda: dist.monitored_barrier(timeout=timedelta(seconds=60)),
+                   f"ranks {absent[0]}, {absent[1]} failed to pass")
+dist.monitored_barrier(timeout=timedelta(seconds=60))
+expect.finish()
