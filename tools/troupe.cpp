@@ -21,13 +21,15 @@ constexpr verb verbs[] = {
      "run a program with every rank real, a few at a time; leaves a trace"},
     {"inspect", troupe::inspect_command, "what is in a trace: operations, traffic, digests"},
     {"convert", troupe::convert_command, "a trace as a timeline (Kineto-shaped JSON, Perfetto)"},
+    {"torch-plugin", troupe::torch_plugin_command,
+     "build the c10d backend against a given interpreter's torch"},
     {"doctor", troupe::doctor_command,
      "what works on this machine, and what to install for the rest"},
 };
 
 void print_verbs(std::FILE* to) {
   std::fputs("usage: troupe VERB [OPTIONS]\n\n", to);
-  for (const auto& each : verbs) std::fprintf(to, "  %-9s %s\n", each.name, each.what);
+  for (const auto& each : verbs) std::fprintf(to, "  %-12s %s\n", each.name, each.what);
   std::fputs("\n`troupe VERB --help` says more.\n", to);
 }
 
