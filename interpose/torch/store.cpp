@@ -175,8 +175,8 @@ const std::vector<std::uint8_t> given_up{'x'};
 }  // namespace
 
 void store::queuePush(const std::string& key, const std::vector<std::uint8_t>& value) {
-  std::vector<std::uint8_t> element{'v'};
-  element.insert(element.end(), value.begin(), value.end());
+  std::vector<std::uint8_t> element(value.size() + 1, 'v');
+  std::copy(value.begin(), value.end(), element.begin() + 1);
   while (true) {
     const auto place = element_of(key, add(tail_of(key), 1));
     if (compareSet(place, {}, element) == element) return;

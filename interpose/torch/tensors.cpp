@@ -134,7 +134,7 @@ bool is_bitwise(reduction reduce) {
 }
 
 bool backend_has(semantics rules, c10d::ReduceOp::RedOpType op, reduction reduce,
-                 at::ScalarType type) {
+                 [[maybe_unused]] at::ScalarType type) {
   switch (rules) {
     case semantics::gloo:
 #if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 8
