@@ -1,12 +1,15 @@
 #include "interpose/torch/work.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 
 #include "interpose/torch/watched_futures.hpp"
 
 namespace troupe {
 
 using c10::ivalue::Future;
+using namespace std::chrono_literals;
 
 bool work::isCompleted() {
   for (auto& each : posted_)
@@ -31,8 +34,15 @@ bool work::wait(std::chrono::milliseconds timeout) {
   return true;
 }
 
+/// They have the time together. A timeout of 0 is none.
 void work::await_all(std::chrono::milliseconds timeout) {
-  for (auto& each : posted_) each->wait(timeout);
+  const auto end = std::chrono::steady_clock::now() + timeout;
+  for (auto& each : posted_) {
+    each->wait(timeout);
+    if (timeout > kNoTimeout)
+      timeout = std::max(1ms, std::chrono::duration_cast<std::chrono::milliseconds>(
+                                  end - std::chrono::steady_clock::now()));
+  }
 }
 
 tensor_list work::results() const {
