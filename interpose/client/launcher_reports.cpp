@@ -53,6 +53,6 @@ int troupe_report_ended(int descriptor, uint32_t rank, int32_t pid, int32_t wait
   return report(descriptor, from_launcher::ended{{rank}, pid, wait_status, cpu_ns, peak_bytes});
 }
 
-int troupe_report_failed(int descriptor, const char* text) {
-  return report(descriptor, from_launcher::failed{{errc::no_resources, text}});
+int troupe_report_failed(int descriptor, int status, const char* text) {
+  return report(descriptor, from_launcher::failed{{static_cast<errc>(status), text}});
 }

@@ -93,8 +93,8 @@ TROUPE_API int troupe_die_with_parent(void);
 TROUPE_API int troupe_report_started(int descriptor, uint32_t rank, int32_t pid);
 TROUPE_API int troupe_report_ended(int descriptor, uint32_t rank, int32_t pid, int32_t wait_status, uint64_t cpu_ns,
                                    uint64_t peak_bytes);
-/* A rank cannot be started for lack of something (no_resources). */
-TROUPE_API int troupe_report_failed(int descriptor, const char* text);
+/* Ranks cannot be started: why, as a troupe::errc number and a sentence. */
+TROUPE_API int troupe_report_failed(int descriptor, int status, const char* text);
 
 #ifdef __cplusplus
 }

@@ -23,6 +23,7 @@ _SHARED = {
     "numpy": ("numpy",),
     "torch": ("torch", "torch.distributed", "torch.nn.parallel", "torch.optim", "torch.utils.data"),
 }
+_BAD_INPUT, _NO_RESOURCES = 3, 8  # messages/errc.def
 _SOURCES_MAX = 200
 _SOURCE_BYTES_MAX = 1 << 20
 
@@ -209,7 +210,8 @@ def fork_ranks(orders):
         try:
             pid = os.fork()
         except OSError as why:  # the ranks that are there end with us
-            _client.troupe_report_failed(orders.control, f"no process for rank {rank}: {why.strerror}".encode())
+            _client.troupe_report_failed(orders.control, _NO_RESOURCES,
+                                         f"no process for rank {rank}: {why.strerror}".encode())
             return None
         if pid == 0:
             become_rank(orders, rank, parent)
@@ -273,7 +275,7 @@ def main():
     import_shared(names)
     why_not = missing_backend(names)
     if why_not:
-        _client.troupe_report_failed(orders.control, why_not.encode())
+        _client.troupe_report_failed(orders.control, _BAD_INPUT, why_not.encode())
         return
     can_fork = _is_single_threaded()
     gc.collect()

@@ -151,7 +151,7 @@ TEST_CASE("a launcher's reports are control frames") {
   REQUIRE(::pipe(ends) == 0);
   CHECK(troupe_report_started(ends[1], 2, 77) == 0);
   CHECK(troupe_report_ended(ends[1], 2, 77, 9, 11, 13) == 0);
-  CHECK(troupe_report_failed(ends[1], "no process") == 0);
+  CHECK(troupe_report_failed(ends[1], static_cast<int>(errc::no_resources), "no process") == 0);
   ::close(ends[1]);
   std::vector<std::uint8_t> bytes(4096);
   bytes.resize(static_cast<std::size_t>(::read(ends[0], bytes.data(), bytes.size())));
