@@ -121,6 +121,11 @@ int run_command(int argc, char** argv) {
   app.add_option("--pool-folder", options.spill_folder,
                  "where the spill file lies (default: $TMPDIR or /tmp)")
       ->check(refuse_empty, "");
+  app.add_option("--cuda", options.cuda,
+                 "what cuda means to ranks: cpu, it is mapped to the CPU; real, it is left alone; "
+                 "auto, it is mapped where there is no GPU")
+      ->check(CLI::IsMember({"auto", "cpu", "real"}))
+      ->capture_default_str();
   app.add_flag("-q,--quiet", quiet, "no progress line, no closing lines");
   app.add_option("command", options.command, "PROGRAM ARGS...")->required();
   app.positionals_at_end();

@@ -36,9 +36,9 @@ def _leave():
 
 def install():
     """Registers the patches. Modules imported already are mended at once."""
-    from . import debian, futures, markers, process_groups, stores
+    from . import cuda_as_cpu, debian, futures, markers, process_groups, stores
 
-    for patches in (stores, process_groups, futures, markers, debian):
+    for patches in (stores, process_groups, futures, markers, debian, cuda_as_cpu):
         for module, patch in patches.PATCHES:
             finder.after_import(module, patch)
     for module, replacements in debian.SOURCES:
