@@ -72,6 +72,32 @@ std::string refuse_negative(std::string& text) {
   return text.find('-') == std::string::npos ? "" : "a size must not be negative: " + text;
 }
 
+/// How many ranks there are and how many are told to be on one host, from what was said of --world,
+/// --hosts and --per-host (0: nothing).
+result<void> place_on_hosts(run_options& options, bool world_given, std::uint32_t hosts,
+                            std::uint32_t per_host) {
+  if (hosts && per_host && !world_given) {
+    if (std::uint64_t{hosts} * per_host > world_max)
+      return error{errc::usage, fmt::format("--hosts {} of --per-host {} ranks are more than {}",
+                                            hosts, per_host, world_max)};
+    options.world = hosts * per_host;
+  }
+  options.per_host = per_host ? per_host : options.world / std::max(hosts, 1u);
+  if (hosts && per_host && hosts * std::uint64_t{per_host} != options.world)
+    return error{errc::usage,
+                 fmt::format("--hosts {} of --per-host {} ranks are not a --world of {}", hosts,
+                             per_host, options.world)};
+  if (options.per_host == 0 || options.world % options.per_host != 0
+      || (hosts && options.world % hosts != 0))
+    return error{errc::usage,
+                 hosts ? fmt::format("a --world of {} ranks is not the same number on each of {} "
+                                     "--hosts",
+                                     options.world, hosts)
+                       : fmt::format("a --world of {} ranks does not fill hosts of --per-host {}",
+                                     options.world, per_host)};
+  return {};
+}
+
 }  // namespace
 
 int run_command(int argc, char** argv) {
@@ -79,8 +105,8 @@ int run_command(int argc, char** argv) {
       "Runs PROGRAM as a job of N ranks, every rank real, K of them at a time, on this machine.",
       "troupe run"};
   app.footer(
-      "Ranks get RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, as from "
-      "torchrun.\n"
+      "Ranks get RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, GROUP_RANK, MASTER_ADDR, "
+      "MASTER_PORT, as from\ntorchrun.\n"
       "Exit status: 0 done, 1 the program failed, 2 usage, 3 bad input, 4 mismatch, deadlock or a "
       "lost rank,\n"
       "6 out of resources, 70 a bug of troupe, 130 interrupted.\n\n"
@@ -89,9 +115,15 @@ int run_command(int argc, char** argv) {
   const auto cores = std::max(1u, std::thread::hardware_concurrency());
   std::string json;
   bool quiet = false, no_trace = false;
-  app.add_option("--world", options.world, "ranks of the job")
-      ->check(CLI::Range(1u, world_max))
-      ->capture_default_str();
+  auto* world = app.add_option("--world", options.world, "ranks of the job")
+                    ->check(CLI::Range(1u, world_max))
+                    ->capture_default_str();
+  std::uint32_t hosts = 0, per_host = 0;
+  app.add_option("--hosts", hosts,
+                 "hosts that ranks are told to be on, all the same size (default: 1)")
+      ->check(CLI::Range(1u, world_max));
+  app.add_option("--per-host", per_host, "ranks of one host (default: --world / --hosts)")
+      ->check(CLI::Range(1u, world_max));
   auto* slots = app.add_option("--slots", options.slots,
                                "ranks that run at the same time (default: the cores, here "
                                    + std::to_string(cores) + ")")
@@ -135,6 +167,8 @@ int run_command(int argc, char** argv) {
     if (wrong.get_exit_code() == 0) return app.exit(wrong);
     return complain(errc::usage, std::string{wrong.what()} + " (troupe run --help)");
   }
+  if (auto placed = place_on_hosts(options, world->count() > 0, hosts, per_host); !placed)
+    return fail_early(placed.error(), json);
   if (!slots->count()) options.slots = std::min(cores, options.world);
   if (options.slots > options.world)
     return fail_early({errc::usage, fmt::format("--slots {} is more than the --world of {} ranks: "

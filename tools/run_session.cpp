@@ -96,6 +96,7 @@ result<job_report> run_here(const run_options& options, run_tables& tables) {
   launch_plan plan;
   plan.command = options.command;
   plan.world = options.world;
+  plan.per_host = options.per_host;
   plan.environment = {{"TROUPE_SOCKET", listener->name()}, {"TROUPE_CUDA", options.cuda}};
   plan.library_folder = libraries;
   TROUPE_TRY(ranks, launcher::start(plan));  // forks: before any thread

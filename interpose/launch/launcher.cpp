@@ -48,7 +48,9 @@ result<launcher> launcher::start(const launch_plan& plan) {
   warden_plan charge;
   charge.program = std::move(program);
   charge.world = plan.world;
-  charge.environment = run_environment(plan.environment, plan.world, plan.library_folder);
+  charge.per_host = plan.per_host == 0 ? plan.world : plan.per_host;
+  charge.environment =
+      run_environment(plan.environment, plan.world, charge.per_host, plan.library_folder);
   charge.library_folder = plan.library_folder;
   charge.rank_descriptors = limit;
   std::vector<output_ends> read_ends;

@@ -24,6 +24,7 @@ struct launch_plan {
   std::uint32_t world{};
   std::vector<std::pair<std::string, std::string>> environment;  ///< beside what ranks get anyway
   std::string library_folder;  ///< libtroupe_client.so, libtroupe_preload.so, python/
+  std::uint32_t per_host{};    ///< ranks that are told to be on one host; 0: all
 };
 
 /// Read ends, the caller's to close.

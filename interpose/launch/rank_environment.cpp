@@ -54,12 +54,15 @@ void preload(environment& variables, const std::string& folder) {
 }  // namespace
 
 environment run_environment(const std::vector<std::pair<std::string, std::string>>& additions,
-                            std::uint32_t world, const std::string& library_folder) {
+                            std::uint32_t world, std::uint32_t per_host,
+                            const std::string& library_folder) {
   auto variables = own_environment();
   for (const auto& [name, value] : additions) variables[name] = value;
-  const auto size = std::to_string(world);
-  variables["WORLD_SIZE"] = variables["LOCAL_WORLD_SIZE"] = size;
-  for (const auto* name : {"RANK", "LOCAL_RANK", "TROUPE_RANK_PID", "TROUPE_ZYGOTE"})
+  variables["WORLD_SIZE"] = std::to_string(world);
+  variables["LOCAL_WORLD_SIZE"] = std::to_string(per_host);
+  variables["GROUP_WORLD_SIZE"] = std::to_string(world / per_host);
+  for (const auto* name :
+       {"RANK", "LOCAL_RANK", "GROUP_RANK", "NODE_RANK", "TROUPE_RANK_PID", "TROUPE_ZYGOTE"})
     variables.erase(name);  // a run inside a rank is a run of its own
   variables.emplace("MASTER_ADDR", "127.0.0.1");
   variables.emplace("MASTER_PORT", free_port());
@@ -72,8 +75,11 @@ environment run_environment(const std::vector<std::pair<std::string, std::string
   return variables;
 }
 
-std::vector<std::string> rank_environment(environment of_run, std::uint32_t rank) {
-  of_run["RANK"] = of_run["LOCAL_RANK"] = std::to_string(rank);
+std::vector<std::string> rank_environment(environment of_run, std::uint32_t rank,
+                                          std::uint32_t per_host) {
+  of_run["RANK"] = std::to_string(rank);
+  of_run["LOCAL_RANK"] = std::to_string(rank % per_host);
+  of_run["GROUP_RANK"] = of_run["NODE_RANK"] = std::to_string(rank / per_host);
   return environment_lines(of_run);
 }
 

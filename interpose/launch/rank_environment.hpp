@@ -16,10 +16,13 @@ using environment = std::map<std::string, std::string>;
 /// folder, one thread for numerical libraries (unless set: many ranks share few cores), WORLD_SIZE
 /// and where rank 0 would be.
 environment run_environment(const std::vector<std::pair<std::string, std::string>>& additions,
-                            std::uint32_t world, const std::string& library_folder);
+                            std::uint32_t world, std::uint32_t per_host,
+                            const std::string& library_folder);
 
-/// NAME=VALUE lines with RANK and LOCAL_RANK of this rank.
-std::vector<std::string> rank_environment(environment of_run, std::uint32_t rank);
+/// NAME=VALUE lines with RANK of this rank, and where it is: LOCAL_RANK on its host, which is the
+/// GROUP_RANK-th (Lightning says NODE_RANK).
+std::vector<std::string> rank_environment(environment of_run, std::uint32_t rank,
+                                          std::uint32_t per_host);
 std::vector<std::string> environment_lines(const environment& variables);
 
 }  // namespace troupe

@@ -38,7 +38,7 @@ class Orders:
 
     def __init__(self):
         with open(0, closefd=False, encoding="ascii") as orders:
-            self.control, self.world, self.descriptors = map(int, orders.readline().split())
+            self.control, self.world, self.per_host, self.descriptors = map(int, orders.readline().split())
             self.outputs = [tuple(map(int, line.split())) for line in orders]
         null = os.open(os.devnull, os.O_RDONLY)
         os.dup2(null, 0)
@@ -180,7 +180,9 @@ def become_rank(orders, rank, parent):
     os.close(orders.control)
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (orders.descriptors, hard))
-    os.environ["RANK"] = os.environ["LOCAL_RANK"] = str(rank)
+    os.environ["RANK"] = str(rank)
+    os.environ["LOCAL_RANK"] = str(rank % orders.per_host)
+    os.environ["GROUP_RANK"] = os.environ["NODE_RANK"] = str(rank // orders.per_host)
     os.environ.pop("TROUPE_ZYGOTE", None)
     if "TROUPE_SOCKET" in os.environ:  # so that no child of ours takes itself for a rank
         os.environ["TROUPE_RANK_PID"] = str(os.getpid())

@@ -103,7 +103,7 @@ result<void> warden::start_ranks() {
     child_plan child;
     child.path = &plan_.program.path;
     child.arguments = &plan_.program.arguments;
-    child.environment = rank_environment(plan_.environment, rank);
+    child.environment = rank_environment(plan_.environment, rank, plan_.per_host);
     child.standard_output = plan_.outputs[rank].standard_output.get();
     child.standard_error = plan_.outputs[rank].standard_error.get();
     child.descriptors = plan_.rank_descriptors;
@@ -117,11 +117,12 @@ result<void> warden::start_ranks() {
 }
 
 /// `python [options] troupe_zygote.py script …`; its standard input says what to do: one line with
-/// the control descriptor, the world and the ranks' soft limit of descriptors, then a line with
-/// each rank's two output descriptors.
+/// the control descriptor, the world, the ranks of one host and the ranks' soft limit of
+/// descriptors, then a line with each rank's two output descriptors.
 result<void> warden::start_zygote() {
   const descriptor orders(::memfd_create("troupe-zygote", MFD_CLOEXEC));
   std::string text = std::to_string(plan_.control.get()) + " " + std::to_string(plan_.world) + " "
+                     + std::to_string(plan_.per_host) + " "
                      + std::to_string(plan_.rank_descriptors.rlim_cur) + "\n";
   child_plan child;
   child.inherited.push_back(plan_.control.get());

@@ -25,7 +25,7 @@ struct output_ends {
 
 struct warden_plan {
   troupe::program program;
-  std::uint32_t world{};
+  std::uint32_t world{}, per_host{};
   troupe::environment environment;  ///< of the run
   std::string library_folder;
   rlimit rank_descriptors{};
