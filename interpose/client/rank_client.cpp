@@ -1,6 +1,7 @@
 #include "interpose/client/rank_client.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "messages/assert.hpp"
@@ -112,21 +113,23 @@ result<void> rank_client::finish(locked& hold, operation_id operation, std::uint
     return !record || record->now == state::complete
            || record->finishing == std::this_thread::get_id();
   };
-  bool through = true;
+  std::optional<error> late;  // before the slot is back the operation may be done and forgotten
   if (!is_through()) {
     seat = {thread_seat::state::waiting, operation, release_reason::collective};
     const auto due_ns = rank_time_ns() + std::min(timeout_ns, timeout_ns_max);
-    through = talk_.await(hold, after(timeout_ns), callbacks::run, is_through);
+    bool through = talk_.await(hold, after(timeout_ns), callbacks::run, is_through);
     while (!through && talk_.gone().code == errc::none && rank_time_ns() < due_ns)
       through = talk_.await(hold, after(std::max(due_ns - rank_time_ns(), not_at_once_ns)),
                             callbacks::run, is_through);
+    if (!through)
+      late = error{errc::timed_out, talk_.operations().find(operation)->name
+                                        + " was not done before the time its caller gives it"};
     seat = {};
   }
   talk_.ensure_slot(hold, callbacks::run);
-  if (through) return outcome(operation);
+  if (!late) return outcome(operation);
   if (talk_.gone().code != errc::none) return talk_.gone();
-  return error{errc::timed_out, talk_.operations().find(operation)->name
-                                    + " was not done before the time its caller gives it"};
+  return *late;
 }
 
 std::uint64_t rank_client::rank_time_ns() const { return clock_->rank_time_ns(monotonic_ns); }

@@ -206,6 +206,31 @@ TEST_CASE("a wait in a future's condition variable gives the slot up and comes b
   rank.finish();
 }
 
+TEST_CASE("a wait beyond its time says so, also when its future is done before the slot is back") {
+  connected_rank rank;
+  const auto world = rank.open();
+  const char future[16] = {};
+  std::string why;
+  rank.run([&](rank_client& client) {
+    auto issued = client.issue(barrier_of(world));
+    RANK_CHECK(issued && client.watch_future(*issued, future, future + sizeof future));
+    auto waited = client.wait(*issued, 1'000'000);
+    RANK_CHECK(!waited && waited.error().code == errc::timed_out);
+    if (!waited) why = waited.error().context;
+  });
+  rank.port.expect<to_troupe::open_communicator>();
+  const auto issue = rank.port.expect<to_troupe::issue>();
+  rank.port.expect<to_troupe::future_taken>();
+  rank.port.expect<to_troupe::blocked>();
+  rank.port.holds_slot() = 0;
+  rank.port.expect<to_troupe::take_slot>();
+  rank.port.complete(issue.operation);
+  while (rank.client->watched(future)) std::this_thread::sleep_for(100us);  // and then forgotten
+  rank.port.grant();
+  rank.finish();
+  CHECK(why == "barrier 1 was not done before the time its caller gives it");
+}
+
 TEST_CASE("a sleep is said and ends with a slot, a thread without a seat just sleeps") {
   connected_rank rank;
   rank.run([&](rank_client& client) {
