@@ -14,6 +14,7 @@
 #include <exception>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -56,12 +57,20 @@ class signals_blocked {
 
 class thread_pool final : public worker_pool {
  public:
-  explicit thread_pool(std::uint32_t threads) {
+  /// Once. Those already started end with the pool.
+  result<void> start(std::uint32_t threads) {
     signals_blocked while_starting;
-    for (std::uint32_t i = 0; i < std::max(threads, 1u); ++i) {
-      threads_.emplace_back([this] { work(); });
-      pthread_setname_np(threads_.back().native_handle(), ("worker-" + std::to_string(i)).c_str());
+    try {
+      for (std::uint32_t i = 0; i < threads; ++i) {
+        threads_.emplace_back([this] { work(); });
+        pthread_setname_np(threads_.back().native_handle(),
+                           ("worker-" + std::to_string(i)).c_str());
+      }
+    } catch (const std::system_error& why) {
+      return error{errc::no_resources, "no thread for worker " + std::to_string(threads_.size())
+                                           + ": " + why.code().message()};
     }
+    return {};
   }
 
   ~thread_pool() override {
@@ -110,8 +119,10 @@ class inline_pool final : public worker_pool {
 
 }  // namespace
 
-std::unique_ptr<worker_pool> make_worker_pool(std::uint32_t threads) {
-  return std::make_unique<thread_pool>(threads);
+result<std::unique_ptr<worker_pool>> make_worker_pool(std::uint32_t threads) {
+  auto pool = std::make_unique<thread_pool>();
+  if (auto started = pool->start(std::max(threads, 1u)); !started) return started.error();
+  return std::unique_ptr<worker_pool>(std::move(pool));
 }
 
 std::unique_ptr<worker_pool> make_inline_pool() { return std::make_unique<inline_pool>(); }

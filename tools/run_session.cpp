@@ -100,11 +100,11 @@ result<job_report> run_here(const run_options& options, run_tables& tables) {
   plan.environment = {{"TROUPE_SOCKET", listener->name()}, {"TROUPE_CUDA", options.cuda}};
   plan.library_folder = libraries;
   TROUPE_TRY(ranks, launcher::start(plan));  // forks: before any thread
+  TROUPE_TRY(workers, make_worker_pool(std::clamp(std::thread::hardware_concurrency(), 1u, 4u)));
   launch_link link{ranks.control()};
 
   auto memory = make_host_backend();
   auto activity = make_proc_activity();
-  auto workers = make_worker_pool(std::clamp(std::thread::hardware_concurrency(), 1u, 4u));
   // One rank's output may be anywhere in a line.
   progress_line progress{tables, options.world, options.progress && options.world > 1};
   output_relay relay{sources_of(ranks, options), options.world > 1, [&] { progress.clear(); }};

@@ -20,13 +20,19 @@ using namespace troupe;
 
 namespace {
 
+std::unique_ptr<worker_pool> started_pool(std::uint32_t threads) {
+  auto pool = make_worker_pool(threads);
+  REQUIRE(pool);
+  return std::move(*pool);
+}
+
 /// How a child process ends that gives a throwing job to `pool`.
 int status_of_throwing_job(bool inline_pool) {
   pid_t child = fork();
   if (child == 0) {
     std::signal(SIGABRT, SIG_DFL);  // Catch's own handler would speak
     if (!freopen("/dev/null", "w", stderr)) _exit(9);
-    auto pool = inline_pool ? make_inline_pool() : make_worker_pool(1);
+    auto pool = inline_pool ? make_inline_pool() : started_pool(1);
     pool->submit([] { throw std::runtime_error("a bug"); });
     pool.reset();
     _exit(0);
@@ -41,7 +47,7 @@ TEST_CASE("every job runs once, also those still queued when the pool ends") {
   for (std::uint32_t threads : {0u, 1u, 4u}) {
     std::vector<std::atomic<int>> runs(1000);
     {
-      auto pool = make_worker_pool(threads);
+      auto pool = started_pool(threads);
       for (auto& run : runs) pool->submit([&run] { ++run; });
     }
     int wrong = 0;
@@ -53,7 +59,7 @@ TEST_CASE("every job runs once, also those still queued when the pool ends") {
 TEST_CASE("one worker runs jobs in the order of their submission") {
   std::vector<int> order;
   {
-    auto pool = make_worker_pool(1);
+    auto pool = started_pool(1);
     for (int i = 0; i < 100; ++i) pool->submit([&, i] { order.push_back(i); });
   }
   std::vector<int> sorted(100);
@@ -64,7 +70,7 @@ TEST_CASE("one worker runs jobs in the order of their submission") {
 TEST_CASE("a job may submit another, even while the pool ends") {
   std::atomic<bool> ran = false;
   {
-    auto pool = make_worker_pool(2);
+    auto pool = started_pool(2);
     auto* raw = pool.get();
     pool->submit([&, raw] {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -75,7 +81,7 @@ TEST_CASE("a job may submit another, even while the pool ends") {
 }
 
 TEST_CASE("workers work at the same time") {
-  auto pool = make_worker_pool(2);
+  auto pool = started_pool(2);
   std::promise<void> first, second, done;
   pool->submit([&] {
     first.set_value();
@@ -92,7 +98,7 @@ TEST_CASE("workers work at the same time") {
 TEST_CASE("workers are named and take no signals, their starter still does") {
   sigset_t before, after;
   pthread_sigmask(SIG_SETMASK, nullptr, &before);
-  auto pool = make_worker_pool(1);
+  auto pool = started_pool(1);
   pthread_sigmask(SIG_SETMASK, nullptr, &after);
   CHECK(sigismember(&after, SIGTERM) == sigismember(&before, SIGTERM));
   std::promise<std::pair<std::string, bool>> seen;
@@ -106,6 +112,23 @@ TEST_CASE("workers are named and take no signals, their starter still does") {
   auto [name, blocked] = seen.get_future().get();
   CHECK(name == "worker-0");
   CHECK(blocked);
+}
+
+TEST_CASE("a machine without a thread to spare is told of, and nothing stays behind") {
+  pthread_attr_t before, huge;
+  REQUIRE(pthread_getattr_default_np(&before) == 0);
+  pthread_attr_init(&huge);
+  REQUIRE(pthread_attr_setstacksize(&huge, std::size_t{1} << 52) == 0);  // more than addresses
+  sigset_t mask_before, mask_after;
+  pthread_sigmask(SIG_SETMASK, nullptr, &mask_before);
+  REQUIRE(pthread_setattr_default_np(&huge) == 0);
+  const auto pool = make_worker_pool(2);
+  REQUIRE(pthread_setattr_default_np(&before) == 0);
+  pthread_sigmask(SIG_SETMASK, nullptr, &mask_after);
+  REQUIRE_FALSE(pool);
+  CHECK(pool.error().code == errc::no_resources);
+  CHECK(pool.error().context.find("no thread for worker 0: ") == 0);
+  CHECK(sigismember(&mask_after, SIGTERM) == sigismember(&mask_before, SIGTERM));
 }
 
 TEST_CASE("the inline pool runs a job at once in its caller") {
