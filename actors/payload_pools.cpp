@@ -12,6 +12,11 @@
 namespace troupe {
 namespace {
 
+constexpr std::uint64_t page = 4096;
+constexpr std::uint64_t pool_bytes_max = std::uint64_t{1} << 62;  // an offset of a file is signed
+
+std::uint64_t whole_pages(std::uint64_t size) { return (size + page - 1) / page * page; }
+
 error failure(const char* what, const std::string& where, int code) {
   return {errc::no_resources, fmt::format("{} {}: {}", what, where, std::strerror(code))};
 }
@@ -29,6 +34,10 @@ result<int> open_unnamed(const std::string& folder) {
 }  // namespace
 
 result<std::unique_ptr<payload_pools>> payload_pools::open(const options& how) {
+  for (auto size : {how.memory_bytes, how.spill_bytes})
+    if (size > pool_bytes_max)
+      return error{errc::usage,
+                   fmt::format("a payload pool of {} bytes: {} is the most", size, pool_bytes_max)};
   std::unique_ptr<payload_pools> pools{new payload_pools};
   auto map = [](pool& into, const std::string& name) -> result<void> {
     if (::ftruncate(into.descriptor, static_cast<off_t>(into.size)) < 0)
@@ -40,20 +49,19 @@ result<std::unique_ptr<payload_pools>> payload_pools::open(const options& how) {
     into.base = static_cast<std::byte*>(base);
     return {};
   };
-  const std::uint64_t page = 4096;
-  const auto pages = ((how.world + 1ull) * sizeof(rank_page) + page - 1) / page * page;
+  const auto pages = whole_pages((how.world + 1ull) * sizeof(rank_page));
   pools->world_ = how.world;
   auto& memory = pools->pools_[0];
   memory.descriptor = ::memfd_create("troupe-payloads", MFD_CLOEXEC);
   if (memory.descriptor < 0) return failure("cannot create", "payload memory", errno);
-  memory.size = (how.memory_bytes + page - 1) / page * page + pages;
+  memory.size = whole_pages(how.memory_bytes) + pages;
   if (auto mapped = map(memory, "payload memory"); !mapped) return mapped.error();
   memory.begin = memory.used = pages;
   if (how.spill_bytes == 0) return pools;
   auto& spill = pools->pools_[1];
   TROUPE_TRY(descriptor, open_unnamed(how.spill_folder));
   spill.descriptor = descriptor;
-  spill.size = (how.spill_bytes + page - 1) / page * page;
+  spill.size = whole_pages(how.spill_bytes);
   if (auto mapped = map(spill, "the spill file in " + how.spill_folder); !mapped)
     return mapped.error();
   return pools;
@@ -67,11 +75,10 @@ payload_pools::~payload_pools() {
 }
 
 result<region> payload_pools::lease(std::uint64_t size) {
-  const std::uint64_t page = 4096;
   if (size == 0 || size > pools_[0].size + pools_[1].size)
     return error{errc::no_resources,
                  fmt::format("{} bytes do not fit into the payload pools", size)};
-  size = (size + page - 1) / page * page;
+  size = whole_pages(size);
   for (std::uint32_t n = 0; n < 2; ++n) {
     auto& pool = pools_[n];
     if (pool.size - pool.used < size) continue;

@@ -26,6 +26,7 @@ class payload_pools {
     std::uint64_t memory_bytes{}, spill_bytes{};
     std::string spill_folder;
   };
+  /// errc::usage: a size that no file has; errc::no_resources: this machine has not so much.
   static result<std::unique_ptr<payload_pools>> open(const options& how);
   ~payload_pools();
   payload_pools(const payload_pools&) = delete;

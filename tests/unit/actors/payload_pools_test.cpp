@@ -62,6 +62,19 @@ TEST_CASE("what does not fit into memory spills, what fits still comes from memo
   CHECK(last->offset == 2 * page);
 }
 
+TEST_CASE("a size that no file has is refused and not taken for a small one") {
+  const auto absurd = ~std::uint64_t{0};  // rounded up to whole pages it would be 0
+  for (auto how :
+       {payload_pools::options{.world = 1, .memory_bytes = absurd},
+        payload_pools::options{.world = 1, .memory_bytes = page, .spill_bytes = absurd}}) {
+    how.spill_folder = "/tmp";
+    const auto pools = payload_pools::open(how);
+    REQUIRE_FALSE(pools);
+    CHECK(pools.error().code == errc::usage);
+    CHECK_THAT(pools.error().context, Contains("18446744073709551615 bytes"));
+  }
+}
+
 TEST_CASE("used-up pools refuse, and say how much is leased") {
   auto pools = open_pools({.world = 1, .memory_bytes = 2 * page, .spill_bytes = page});
   REQUIRE(pools->lease(2 * page));
