@@ -17,9 +17,6 @@
 
 using namespace troupe;
 
-/// Under AddressSanitizer too, memory that is not there is refused and not a report.
-extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
-
 namespace {
 
 using buffer = std::vector<std::byte>;
