@@ -1,7 +1,6 @@
 #include "tools/output_relay.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
@@ -40,10 +39,10 @@ int write_all(int descriptor, const char* data, std::size_t size) {
 
 class output_relay::implementation {
  public:
-  implementation(std::vector<source> sources, bool prefix, std::function<void()> before_write)
+  implementation(std::vector<source> sources, bool lines, std::function<void()> before_write)
       : sources_(std::move(sources)),
         partial_(sources_.size()),
-        prefix_(prefix),
+        lines_(lines),
         before_write_(std::move(before_write)),
         poller_(::epoll_create1(EPOLL_CLOEXEC)) {
     for (std::size_t n = 0; n < sources_.size(); ++n) {
@@ -84,7 +83,7 @@ class output_relay::implementation {
       return pass_on(which, last);
     }
     const auto got = static_cast<std::size_t>(n);
-    if (!prefix_) return pass_on(which, {buffer, got});
+    if (!lines_) return pass_on(which, {buffer, got});
     partial.append(buffer, got);
     std::string lines;
     std::size_t begin = 0;
@@ -96,7 +95,7 @@ class output_relay::implementation {
   }
 
   void add_line(std::string& lines, std::size_t which, std::string_view line) {
-    lines += fmt::format("[{}] ", sources_[which].rank);
+    lines += sources_[which].prefix;
     lines += line;
     lines += '\n';
   }
@@ -129,17 +128,17 @@ class output_relay::implementation {
 
   std::vector<source> sources_;
   std::vector<std::string> partial_;
-  bool prefix_;
+  bool lines_;
   std::function<void()> before_write_;
   int poller_;
   std::size_t open_ = 0;
   std::thread thread_;
 };
 
-output_relay::output_relay(std::vector<source> sources, bool prefix,
+output_relay::output_relay(std::vector<source> sources, bool lines,
                            std::function<void()> before_write)
     : implementation_(
-        std::make_unique<implementation>(std::move(sources), prefix, std::move(before_write))) {}
+        std::make_unique<implementation>(std::move(sources), lines, std::move(before_write))) {}
 
 output_relay::~output_relay() = default;
 

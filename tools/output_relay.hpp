@@ -7,9 +7,9 @@
 // get the error that they would get without us. The process must ignore SIGPIPE.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace troupe {
@@ -19,13 +19,13 @@ class output_relay {
   static constexpr std::size_t line_bytes_max = 64 * 1024;
 
   struct source {
-    std::uint32_t rank{};
+    std::string prefix;   ///< before each line
     int descriptor = -1;  ///< read end of a pipe; the relay closes it
     int target = -1;      ///< descriptor to write to
   };
-  /// Starts the thread. `prefix`: lines, "[3] " before each of rank 3. `before_write` is called
+  /// Starts the thread. `lines`: whole lines, each with its prefix. `before_write` is called
   /// before something is written (to clear a progress line).
-  output_relay(std::vector<source> sources, bool prefix, std::function<void()> before_write);
+  output_relay(std::vector<source> sources, bool lines, std::function<void()> before_write);
   /// Waits until every pipe is closed and all is passed on.
   ~output_relay();
 

@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "interpose/launch/launch_command.hpp"
 #include "tools/commands.hpp"
 #include "tools/json_output.hpp"
 #include "tools/run_report.hpp"
@@ -82,6 +83,10 @@ result<void> place_on_hosts(run_options& options, bool world_given, std::uint32_
                                             hosts, per_host, world_max)};
     options.world = hosts * per_host;
   }
+  if (options.once && (hosts || per_host))
+    return error{errc::usage,
+                 "a program that starts its ranks itself says where they are: no "
+                 "--hosts and no --per-host"};
   options.per_host = per_host ? per_host : options.world / std::max(hosts, 1u);
   if (hosts && per_host && hosts * std::uint64_t{per_host} != options.world)
     return error{errc::usage,
@@ -95,6 +100,23 @@ result<void> place_on_hosts(run_options& options, bool world_given, std::uint32_
                                      options.world, hosts)
                        : fmt::format("a --world of {} ranks does not fill hosts of --per-host {}",
                                      options.world, per_host)};
+  return {};
+}
+
+/// A launcher is executed once; what it says of the world is the world, and --world must agree.
+result<void> look_for_launcher(run_options& options, bool world_given) {
+  TROUPE_TRY(launcher, recognize_launcher(options.command));
+  if (launcher.name.empty()) return {};
+  options.once = true;
+  if (launcher.world == 0 && !world_given)
+    return error{errc::usage, fmt::format("{} does not say in its arguments how many ranks it "
+                                          "starts: --world must",
+                                          launcher.name)};
+  if (launcher.world > world_max
+      || (launcher.world && world_given && launcher.world != options.world))
+    return error{errc::usage, fmt::format("{} starts {} ranks, --world says {}", launcher.name,
+                                          launcher.world, options.world)};
+  if (launcher.world) options.world = launcher.world;
   return {};
 }
 
@@ -153,6 +175,9 @@ int run_command(int argc, char** argv) {
   app.add_option("--pool-folder", options.spill_folder,
                  "where the spill file lies (default: $TMPDIR or /tmp)")
       ->check(refuse_empty, "");
+  app.add_flag("--once", options.once,
+               "PROGRAM is executed once and starts the ranks itself (understood of torchrun, "
+               "torch.distributed.run and .launch, accelerate launch, mpirun)");
   app.add_option("--cuda", options.cuda,
                  "what cuda means to ranks: cpu, it is mapped to the CPU; real, it is left alone; "
                  "auto, it is mapped where there is no GPU")
@@ -167,6 +192,8 @@ int run_command(int argc, char** argv) {
     if (wrong.get_exit_code() == 0) return app.exit(wrong);
     return complain(errc::usage, std::string{wrong.what()} + " (troupe run --help)");
   }
+  if (auto found = look_for_launcher(options, world->count() > 0); !found)
+    return fail_early(found.error(), json);
   if (auto placed = place_on_hosts(options, world->count() > 0, hosts, per_host); !placed)
     return fail_early(placed.error(), json);
   if (!slots->count()) options.slots = std::min(cores, options.world);

@@ -57,9 +57,10 @@ std::vector<output_relay::source> sources_of(const launcher& ranks, const run_op
   std::vector<output_relay::source> all;
   for (std::uint32_t rank = 0; rank < ranks.outputs.size(); ++rank) {
     const auto& pipes = ranks.outputs[rank];
+    const auto prefix = rank < options.world ? "[" + std::to_string(rank) + "] " : "";
     all.push_back(
-        {rank, pipes.standard_output, options.output_to_stderr ? STDERR_FILENO : STDOUT_FILENO});
-    all.push_back({rank, pipes.standard_error, STDERR_FILENO});
+        {prefix, pipes.standard_output, options.output_to_stderr ? STDERR_FILENO : STDOUT_FILENO});
+    all.push_back({prefix, pipes.standard_error, STDERR_FILENO});
   }
   return all;
 }
@@ -97,6 +98,7 @@ result<job_report> run_here(const run_options& options, run_tables& tables) {
   plan.command = options.command;
   plan.world = options.world;
   plan.per_host = options.per_host;
+  plan.once = options.once;
   plan.environment = {{"TROUPE_SOCKET", listener->name()}, {"TROUPE_CUDA", options.cuda}};
   plan.library_folder = libraries;
   TROUPE_TRY(ranks, launcher::start(plan));  // forks: before any thread
@@ -107,7 +109,8 @@ result<job_report> run_here(const run_options& options, run_tables& tables) {
   auto activity = make_proc_activity();
   // One rank's output may be anywhere in a line.
   progress_line progress{tables, options.world, options.progress && options.world > 1};
-  output_relay relay{sources_of(ranks, options), options.world > 1, [&] { progress.clear(); }};
+  output_relay relay{sources_of(ranks, options), options.world > 1 || options.once,
+                     [&] { progress.clear(); }};
 
   run_surroundings run;
   run.world = options.world;

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "interpose/client/launched_rank.hpp"
 #include "interpose/preload/blocking_hooks.h"
 
 namespace troupe {
@@ -88,7 +89,7 @@ rank_client* this_rank() { return current.load(std::memory_order_acquire); }
 result<void> connect_this_rank() {
   const auto own_pid = std::to_string(::getpid());
   const char* socket_name = std::getenv("TROUPE_SOCKET");
-  const char* rank = std::getenv("RANK");
+  const char* rank = rank_in_environment();
   const char* rank_pid = std::getenv(rank_pid_variable);
   if (!socket_name) return error{errc::usage, "TROUPE_SOCKET is not set: no run to take part in"};
   if (rank_pid && own_pid != rank_pid)
@@ -103,6 +104,8 @@ result<void> connect_this_rank() {
     if (auto why = already->gone(); why.code != errc::none) return why;
     return {};
   }
+  tell_warden({*number});
+  take_own_output({*number});
   TROUPE_TRY(client,
              rank_client::connect({socket_name, {*number}, ::getpid(), end_without_runner}));
   ::setenv(rank_pid_variable, own_pid.c_str(), 1);

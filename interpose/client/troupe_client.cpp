@@ -1,5 +1,6 @@
 // troupe_client.h's functions: pointers and numbers to rank_client's values and back.
 #include "interpose/client/troupe_client.h"
+#include "interpose/client/launched_rank.hpp"
 
 #include <optional>
 #include <string>
@@ -51,7 +52,10 @@ uint32_t troupe_world(void) {
 }
 
 void troupe_leave(void) {
-  if (auto* rank = this_rank()) rank->leave();
+  auto* rank = this_rank();
+  if (!rank) return;
+  tell_warden_of_leave();
+  rank->leave();
 }
 
 const char* troupe_error(void) { return last_sentence().c_str(); }

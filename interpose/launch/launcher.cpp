@@ -49,12 +49,14 @@ result<launcher> launcher::start(const launch_plan& plan) {
   charge.program = std::move(program);
   charge.world = plan.world;
   charge.per_host = plan.per_host == 0 ? plan.world : plan.per_host;
+  charge.once = plan.once;
   charge.environment =
       run_environment(plan.environment, plan.world, charge.per_host, plan.library_folder);
+  if (plan.once) leave_ranks_to_program(charge.environment, plan.world);
   charge.library_folder = plan.library_folder;
   charge.rank_descriptors = limit;
   std::vector<output_ends> read_ends;
-  for (std::uint32_t rank = 0; rank < plan.world; ++rank) {
+  for (std::uint32_t rank = 0; rank < plan.world + (plan.once ? 1 : 0); ++rank) {
     int output[2], errors[2];
     if (::pipe2(output, O_CLOEXEC) != 0) return no_resources("no pipe for a rank's output");
     read_ends.push_back({descriptor(output[0]), {}});

@@ -3,8 +3,8 @@
 // It forks a warden (warden.hpp), a process of its own session that holds all the program's
 // processes and kills them when told to, or when this process is gone, be it by kill -9. A direct
 // `python script.py` is forked N times from a Python that has already imported what ranks share
-// (troupe_zygote.py); anything else is executed N times. To be used before this process starts a
-// thread.
+// (troupe_zygote.py); anything else is executed N times, or once if it starts the ranks itself. To
+// be used before this process starts a thread.
 #pragma once
 
 #include <sys/types.h>
@@ -25,6 +25,7 @@ struct launch_plan {
   std::vector<std::pair<std::string, std::string>> environment;  ///< beside what ranks get anyway
   std::string library_folder;  ///< libtroupe_client.so, libtroupe_preload.so, python/
   std::uint32_t per_host{};    ///< ranks that are told to be on one host; 0: all
+  bool once = false;           ///< the program is executed once, and starts the ranks itself
 };
 
 /// Read ends, the caller's to close.
@@ -44,7 +45,7 @@ class launcher {
   int control() const { return control_.get(); }
   pid_t warden() const { return warden_; }
 
-  std::vector<output_pipe> outputs;  ///< by rank
+  std::vector<output_pipe> outputs;  ///< by rank; then, of a program executed once, its own
 
  private:
   launcher() = default;

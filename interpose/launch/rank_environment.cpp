@@ -61,8 +61,8 @@ environment run_environment(const std::vector<std::pair<std::string, std::string
   variables["WORLD_SIZE"] = std::to_string(world);
   variables["LOCAL_WORLD_SIZE"] = std::to_string(per_host);
   variables["GROUP_WORLD_SIZE"] = std::to_string(world / per_host);
-  for (const auto* name :
-       {"RANK", "LOCAL_RANK", "GROUP_RANK", "NODE_RANK", "TROUPE_RANK_PID", "TROUPE_ZYGOTE"})
+  for (const auto* name : {"RANK", "LOCAL_RANK", "GROUP_RANK", "NODE_RANK", "TROUPE_RANK_PID",
+                           "TROUPE_ZYGOTE", "TROUPE_NOTICES", "TROUPE_OUTPUTS", "TROUPE_WORLD"})
     variables.erase(name);  // a run inside a rank is a run of its own
   variables.emplace("MASTER_ADDR", "127.0.0.1");
   variables.emplace("MASTER_PORT", free_port());
@@ -73,6 +73,13 @@ environment run_environment(const std::vector<std::pair<std::string, std::string
   put_first(variables, "PYTHONPATH", library_folder + "/python");
   preload(variables, library_folder);
   return variables;
+}
+
+void leave_ranks_to_program(environment& of_run, std::uint32_t world) {
+  for (const auto* name :
+       {"WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})
+    of_run.erase(name);
+  of_run["TROUPE_WORLD"] = std::to_string(world);
 }
 
 std::vector<std::string> rank_environment(environment of_run, std::uint32_t rank,

@@ -19,6 +19,9 @@ environment run_environment(const std::vector<std::pair<std::string, std::string
                             std::uint32_t world, std::uint32_t per_host,
                             const std::string& library_folder);
 
+/// For a program that starts its ranks itself: it numbers them and says where they meet.
+void leave_ranks_to_program(environment& of_run, std::uint32_t world);
+
 /// NAME=VALUE lines with RANK of this rank, and where it is: LOCAL_RANK on its host, which is the
 /// GROUP_RANK-th (Lightning says NODE_RANK).
 std::vector<std::string> rank_environment(environment of_run, std::uint32_t rank,

@@ -16,10 +16,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "interpose/launch/child_process.hpp"
+#include "interpose/launch/launched_ranks.hpp"
 #include "interpose/launch/process_tree.hpp"
 #include "messages/wire_codec.hpp"
 
@@ -32,9 +34,12 @@ class warden {
 
   void run() {
     detach();
-    if (auto started = plan_.program.script_at ? start_zygote() : start_ranks(); !started)
+    if (auto started = plan_.once                ? start_program()
+                       : plan_.program.script_at ? start_zygote()
+                                                 : start_ranks();
+        !started)
       report(from_launcher::failed{started.error()});
-    plan_.outputs.clear();  // a rank's pipe ends with the rank
+    if (!plan_.once) plan_.outputs.clear();  // a rank's pipe ends with the rank
     while (serve()) {
     }
     kill_descendants();
@@ -44,11 +49,14 @@ class warden {
   void detach();
   result<void> start_ranks();
   result<void> start_zygote();
+  result<void> start_program();
   bool serve();
   bool read_control();
   void read_failures();
   void reap();
   void zygote_ended(int status);
+  void program_ended(int status);
+  void report_launched(const std::vector<from_launcher::frame>& frames);
   void pass_on(int signal);
   void report(const from_launcher::frame& frame);
 
@@ -57,8 +65,19 @@ class warden {
   frame_splitter frames_;
   std::map<pid_t, rank_id> ranks_;
   pid_t zygote_ = -1;
+  // Of a program that starts its ranks itself:
+  std::optional<launched_ranks> launched_;
+  pid_t program_ = -1;
+  descriptor output_table_;
+  std::uint32_t ends_ = 0;
+  std::optional<from_launcher::ended> end_held_;
   bool failure_told_ = false;
 };
+
+std::uint64_t in_ns(const timeval& time) {
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000
+         + static_cast<std::uint64_t>(time.tv_usec) * 1'000;
+}
 
 /// Nothing of the runner's stays open here but what the plan names: its sockets and files must end
 /// with it.
@@ -152,11 +171,47 @@ result<void> warden::start_zygote() {
   return {};
 }
 
+/// Executed once. Its processes find in our descriptors where each rank writes.
+result<void> warden::start_program() {
+  TROUPE_TRY(launched, launched_ranks::open(plan_.world));
+  launched_ = std::move(launched);
+  output_table_ = descriptor(::memfd_create("troupe-outputs", MFD_CLOEXEC));
+  for (const auto& ends : plan_.outputs) {
+    const troupe_output_ends numbers{ends.standard_output.get(), ends.standard_error.get()};
+    if (::write(output_table_.get(), &numbers, sizeof numbers) != sizeof numbers)
+      return error{errc::no_resources, "no memory for the ranks' outputs"};
+  }
+  auto variables = plan_.environment;
+  variables["TROUPE_NOTICES"] = launched_->socket_name();
+  variables["TROUPE_OUTPUTS"] = std::to_string(::getpid()) + ":"
+                                + std::to_string(output_table_.get()) + ":"
+                                + std::to_string(plan_.world);
+  child_plan child;
+  child.path = &plan_.program.path;
+  child.arguments = &plan_.program.arguments;
+  child.environment = environment_lines(variables);
+  child.standard_output = plan_.outputs.back().standard_output.get();
+  child.standard_error = plan_.outputs.back().standard_error.get();
+  child.descriptors = plan_.rank_descriptors;
+  child.failures = failures_in_children_.get();
+  TROUPE_TRY(pid, start_child(child));
+  program_ = pid;
+  return {};
+}
+
 /// Waits for something to happen and sees to it; false: end.
 bool warden::serve() {
-  pollfd ready[] = {
-      {plan_.control.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}, {failures_.get(), POLLIN, 0}};
-  if (::poll(ready, 3, -1) < 0) return errno == EINTR;
+  using clock = std::chrono::steady_clock;
+  pollfd ready[] = {{plan_.control.get(), POLLIN, 0},
+                    {signals_.get(), POLLIN, 0},
+                    {failures_.get(), POLLIN, 0},
+                    {launched_ ? launched_->readable() : -1, POLLIN, 0}};
+  if (::poll(ready, 4, launched_ ? launched_->timeout_ms(clock::now()) : -1) < 0)
+    return errno == EINTR;
+  if (launched_) {
+    report_launched(launched_->read(clock::now()));
+    report_launched(launched_->overdue(clock::now()));
+  }
   if (ready[2].revents) read_failures();
   if (ready[1].revents) {
     signalfd_siginfo got;
@@ -195,19 +250,21 @@ void warden::read_failures() {
 void warden::reap() {
   rusage used;
   int status;
+  std::optional<int> program_status;  // after the ranks that it left to us
   for (pid_t pid; (pid = ::wait4(-1, &status, WNOHANG, &used)) > 0;) {
     if (pid == zygote_) zygote_ended(status);
+    if (launched_)
+      report_launched(launched_->reaped(pid, status, in_ns(used.ru_utime) + in_ns(used.ru_stime),
+                                        static_cast<std::uint64_t>(used.ru_maxrss) * 1024));
+    if (pid == program_) program_status = status;
     const auto rank = ranks_.find(pid);
     if (rank == ranks_.end()) continue;
-    const auto in_ns = [](const timeval& time) {
-      return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000
-             + static_cast<std::uint64_t>(time.tv_usec) * 1'000;
-    };
     report(from_launcher::ended{rank->second, pid, status,
                                 in_ns(used.ru_utime) + in_ns(used.ru_stime),
                                 static_cast<std::uint64_t>(used.ru_maxrss) * 1024});
     ranks_.erase(rank);
   }
+  if (program_status) program_ended(*program_status);
 }
 
 void warden::zygote_ended(int status) {
@@ -220,7 +277,46 @@ void warden::zygote_ended(int status) {
       {errc::bad_input, plan_.program.path + ", which ranks are forked from, ended " + how}});
 }
 
+/// The run is over with its last rank: when that one ends in order, the program may still fail, and
+/// the end is held back until it ended too.
+void warden::report_launched(const std::vector<from_launcher::frame>& frames) {
+  for (const auto& frame : frames) {
+    const auto* end = std::get_if<from_launcher::ended>(&frame);
+    if (end && ++ends_ == plan_.world && end->wait_status == 0 && program_ > 0)
+      end_held_ = *end;
+    else
+      report(frame);
+  }
+}
+
+void warden::program_ended(int status) {
+  program_ = -1;
+  report_launched(launched_->read(std::chrono::steady_clock::now()));  // what was said before
+  const auto seen = std::to_string(launched_->seen()), all = std::to_string(plan_.world);
+  const bool failed = WIFSIGNALED(status) || WEXITSTATUS(status) != 0;
+  const auto how = WIFSIGNALED(status) ? "by signal " + std::to_string(WTERMSIG(status))
+                                       : "with status " + std::to_string(WEXITSTATUS(status));
+  if (failed && !failure_told_)
+    report(from_launcher::failed{
+        {errc::program_failed, plan_.program.path + ", which starts the ranks, ended " + how + " ("
+                                   + seen + " of " + all + " ranks were there)"}});
+  if (!failed && launched_->seen() < plan_.world)
+    report(from_launcher::failed{
+        {errc::bad_input, plan_.program.path + " ended when " + seen + " of " + all
+                              + " ranks had been there: --world is to say how many it starts, and "
+                                "a process is one from init_process_group on"}});
+  if (end_held_) report(*end_held_);
+  end_held_.reset();
+}
+
+/// A program that starts its ranks is to see them end before it is ended itself: it says why.
 void warden::pass_on(int signal) {
+  if (launched_) {
+    const auto ranks = launched_->alive();
+    for (const auto pid : ranks) ::kill(pid, signal);
+    if (program_ > 0 && (ranks.empty() || signal == SIGKILL)) ::kill(-program_, signal);
+    return;
+  }
   std::vector<pid_t> groups;
   for (const auto& [pid, rank] : ranks_) groups.push_back(pid);
   if (zygote_ > 0) groups = process_tree::read().children_of(zygote_);

@@ -26,10 +26,11 @@ struct output_ends {
 struct warden_plan {
   troupe::program program;
   std::uint32_t world{}, per_host{};
+  bool once = false;                ///< the program starts the ranks itself
   troupe::environment environment;  ///< of the run
   std::string library_folder;
   rlimit rank_descriptors{};
-  std::vector<output_ends> outputs;  ///< write ends, by rank
+  std::vector<output_ends> outputs;  ///< write ends, by rank; of a program run once, its own last
   descriptor control;
 };
 

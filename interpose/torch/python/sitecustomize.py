@@ -1,7 +1,7 @@
 """Runs before a rank's program: takes the rank's slot, hooks the imports, then lets the site's own customization run.
 
 Active only in a run (TROUPE_SOCKET is set). The parent that forks ranks (TROUPE_ZYGOTE) hooks imports but is no rank; a
-child process of a rank is neither.
+child process of a rank is neither. In a program that starts its ranks itself a process may become one later.
 """
 import os
 import sys
@@ -26,4 +26,6 @@ if os.environ.get("TROUPE_SOCKET"):
         troupe_hook.install()
     elif troupe_hook.become_rank():
         troupe_hook.install()
+    else:
+        troupe_hook.install_late()
 _chain()

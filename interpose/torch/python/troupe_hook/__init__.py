@@ -8,7 +8,7 @@ import atexit
 import os
 import sys
 
-from . import client, finder
+from . import client, finder, launched
 
 
 def become_rank():
@@ -19,7 +19,9 @@ def become_rank():
     """
     status = client.connect()
     if status == 0:
-        atexit.register(_leave)  # first in, last out
+        _entered()
+        if launched.is_launched():
+            launched.check_world()
         return True
     if status == client.USAGE:
         return False
@@ -28,10 +30,29 @@ def become_rank():
     os._exit(1)
 
 
+def _entered():
+    atexit.register(_leave)  # first in, last out
+    processes = sys.modules.get("multiprocessing.process")
+    if processes and processes.parent_process() is not None:  # such a process runs no atexit
+        from multiprocessing import util
+        util.Finalize(None, _leave, exitpriority=0)
+
+
 def _leave():
     """Says that the program ended in order; one that raised did not, and its exit status will tell."""
     if not hasattr(sys, "last_type"):
         client.leave()
+
+
+def install_late():
+    """For a process of a program that starts its ranks itself: it may yet say that it is one."""
+
+    def became_rank():
+        _entered()
+        install()
+
+    if launched.is_launched() and "TROUPE_RANK_PID" not in os.environ:
+        launched.install_late(became_rank)
 
 
 def install():

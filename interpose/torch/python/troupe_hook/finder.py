@@ -9,11 +9,15 @@ import threading
 
 _patches = {}  # module name -> functions of the module
 _sources = {}  # module name -> (text, text instead) pairs
+_known = set()  # (module name, function): a module is mended once in each way
 _asking = threading.local()
 
 
 def after_import(name, patch):
-    """patch(module) runs after the module's own code; at once if it ran already."""
+    """patch(module) runs after the module's own code; at once if it ran already; never twice."""
+    if (name, patch) in _known:
+        return
+    _known.add((name, patch))
     if name in sys.modules:
         patch(sys.modules[name])
     else:

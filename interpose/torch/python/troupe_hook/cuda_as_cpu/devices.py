@@ -30,7 +30,7 @@ def count():
     """GPUs of this rank's host: one a rank, unless the program hid them all."""
     if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
         return 0
-    return max(1, int(os.environ.get("LOCAL_WORLD_SIZE") or 1))
+    return max(1, int(os.environ.get("LOCAL_WORLD_SIZE") or os.environ.get("TROUPE_WORLD") or 1))
 
 
 def current():
