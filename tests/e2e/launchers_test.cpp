@@ -1,6 +1,10 @@
 // launchers: programs that start their ranks themselves, or have them started by torchrun and the
 // like: they are ranks all the same, their ends are diagnosed, and nothing of them is left.
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <filesystem>
@@ -14,7 +18,19 @@ namespace {
 using Catch::Matchers::Contains;
 using words = std::vector<std::string>;
 
-const words torch_run = {"-m", "torch.distributed.run", "--nproc_per_node=3"};
+/// Torch's launchers listen on one fixed port unless told otherwise: two at a time would meet
+/// there.
+std::string free_port() {
+  const int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  REQUIRE(bind(descriptor, reinterpret_cast<sockaddr*>(&address), size) == 0);
+  REQUIRE(getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) == 0);
+  close(descriptor);
+  return std::to_string(ntohs(address.sin_port));
+}
 
 outcome launch(const workspace& here, words options, const words& program) {
   options.insert(options.begin(),
@@ -31,9 +47,9 @@ words launched(words launcher, const words& arguments = {}) {
 }
 
 words by_torchrun(const words& arguments = {}) {
-  words launcher = {python(), "-W", "ignore"};
-  launcher.insert(launcher.end(), torch_run.begin(), torch_run.end());
-  return launched(launcher, arguments);
+  return launched({python(), "-W", "ignore", "-m", "torch.distributed.run", "--nproc_per_node=3",
+                   "--master_port=" + free_port()},
+                  arguments);
 }
 
 words by_itself(const words& arguments) { return launched({python(), "-W", "ignore"}, arguments); }
@@ -80,7 +96,7 @@ TEST_CASE("torchrun's processes are the ranks") {
 TEST_CASE("torch.distributed.launch's processes are the ranks") {
   if (skipped_without_torch()) return;
   check_done({}, launched({python(), "-W", "ignore", "-m", "torch.distributed.launch", "--use_env",
-                           "--nproc_per_node", "3"}));
+                           "--nproc_per_node", "3", "--master_port", free_port()}));
 }
 
 TEST_CASE("processes that a program starts are ranks once they say so") {

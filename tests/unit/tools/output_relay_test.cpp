@@ -44,7 +44,7 @@ std::string relayed(const std::vector<std::string>& texts) {
   std::vector<pipe_ends> ranks(texts.size());
   std::vector<output_relay::source> sources;
   for (std::size_t n = 0; n < texts.size(); ++n)
-    sources.push_back({static_cast<std::uint32_t>(n), ranks[n].give_read(), target.ends[1]});
+    sources.push_back({"[" + std::to_string(n) + "] ", ranks[n].give_read(), target.ends[1]});
   auto relay = std::make_unique<output_relay>(sources, texts.size() > 1, nullptr);
   std::string seen;
   std::thread reader([&] { seen = target.read_all(); });
@@ -76,9 +76,9 @@ TEST_CASE("ranks whose output nobody reads any more find it closed, the others d
   ::signal(SIGPIPE, SIG_IGN);
   pipe_ends gone, kept, first, second, third;
   {
-    output_relay relay({{0, first.give_read(), gone.ends[1]},
-                        {1, second.give_read(), gone.ends[1]},
-                        {1, third.give_read(), kept.ends[1]}},
+    output_relay relay({{"[0] ", first.give_read(), gone.ends[1]},
+                        {"[1] ", second.give_read(), gone.ends[1]},
+                        {"[1] ", third.give_read(), kept.ends[1]}},
                        true, nullptr);
     gone.close_read();
     // Both, also the one that has written nothing; a pipe takes some before it is closed.
