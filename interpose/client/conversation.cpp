@@ -145,7 +145,9 @@ void conversation::ensure_slot(locked& hold, callbacks mode) {
 void conversation::yield_slot(locked& hold, callbacks mode) {
   ensure_slot(hold, mode);
   auto is_pending = [&](auto operation) { return operations_.is_pending(operation); };
-  if (gone_.code != errc::none || seats_.others_run(&seat(hold), is_pending)) return;
+  auto& mine = seat(hold);
+  mine.polled = true;
+  if (gone_.code != errc::none || seats_.others_work(&mine, is_pending)) return;
   slot_asked_ = true;
   post(to_troupe::yielded{monotonic_ns()});
   await(hold, never, mode, [&] { return !slot_asked_; });
@@ -266,8 +268,7 @@ void conversation::read(locked& hold, moment until) {
 void conversation::handle(to_rank::frame& frame) {
   if (std::holds_alternative<to_rank::granted>(frame)) {
     slot_asked_ = false;
-    holds_slot_ = true;
-    blocked_on_.clear();
+    hold_slot();
   } else if (auto* completed = std::get_if<to_rank::completed>(&frame)) {
     if (auto* record = answered(completed->operation, operation_record::kind::call)) {
       record->now = operation_record::state::arrived;
@@ -298,11 +299,14 @@ operation_record* conversation::answered(operation_id operation, operation_recor
           "an answer to operation " + std::to_string(operation.value) + ", which waits for none"});
     return nullptr;
   }
-  if (std::binary_search(blocked_on_.begin(), blocked_on_.end(), operation)) {
-    holds_slot_ = true;
-    blocked_on_.clear();
-  }
+  if (std::binary_search(blocked_on_.begin(), blocked_on_.end(), operation)) hold_slot();
   return record;
+}
+
+void conversation::hold_slot() {
+  holds_slot_ = true;
+  blocked_on_.clear();
+  seats_.forget_polls();
 }
 
 void conversation::lose(error why) {

@@ -69,7 +69,8 @@ class conversation {
   /// Returns with the slot held, or gone.
   void ensure_slot(locked&, callbacks mode);
   bool lacks_slot() const;
-  /// Others have their turn first. At once when another thread of this process runs.
+  /// Others have their turn first. At once when another thread of this process runs and does not
+  /// poll too.
   void yield_slot(locked&, callbacks mode);
 
   /// Waits until ready() or the moment; returns ready(). Returns early once gone and everything has
@@ -106,6 +107,7 @@ class conversation {
   operation_record* answered(operation_id operation, operation_record::kind what);
   void declare_lost_slot(locked&);
   void give_up(locked&, thread_seats::waits waits);
+  void hold_slot();
   void lose(error why);
   void run_reader();
   friend struct seat_holder;

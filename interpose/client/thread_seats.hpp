@@ -24,6 +24,7 @@ struct thread_seat {
   state now = state::running;
   operation_id operation;                              ///< waiting: for this
   release_reason reason = release_reason::collective;  ///< waiting: because of this
+  bool polled = false;  ///< it runs, and has asked in vain since the slot came
 };
 
 class thread_seats {
@@ -47,6 +48,19 @@ class thread_seats {
     return std::any_of(seats_.begin(), seats_.end(), [&](const thread_seat& seat) {
       return &seat != than && runs(seat, is_pending);
     });
+  }
+
+  /// Does one run that has not polled? Threads that only poll would keep the slot from each other's
+  /// answers for ever; one that computes between its polls shares the core for one turn at most.
+  template <class IsPending>
+  bool others_work(const thread_seat* than, IsPending is_pending) const {
+    return std::any_of(seats_.begin(), seats_.end(), [&](const thread_seat& seat) {
+      return &seat != than && !seat.polled && runs(seat, is_pending);
+    });
+  }
+  /// The slot came: everyone asks anew.
+  void forget_polls() {
+    for (auto& seat : seats_) seat.polled = false;
   }
 
   /// What all seated threads wait for; nullopt while one of them runs, or when they wait for none

@@ -1,4 +1,4 @@
-"""Two threads of each rank, each with a group of its own, at the same time."""
+"""Two threads of each rank, each with a group of its own, at the same time; then three that only poll."""
 import threading
 
 import torch
@@ -7,7 +7,7 @@ import torch.distributed as dist
 import expect
 
 rank, world = expect.start()
-groups = [dist.new_group(list(range(world))) for _ in range(2)]
+groups = [dist.new_group(list(range(world))) for _ in range(3)]
 
 
 def work(which):
@@ -20,9 +20,25 @@ def work(which):
             dist.barrier(group=groups[which])
 
 
-threads = [threading.Thread(target=work, args=(which,)) for which in range(2)]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
+def poll(which):
+    """Without a sleep: no thread of this rank ever waits."""
+    for turn in range(5):
+        tensor = torch.full((4,), float(rank + turn))
+        posted = dist.all_reduce(tensor, group=groups[which], async_op=True)
+        while not posted.is_completed():
+            pass
+        posted.wait()
+        expect.same(f"thread {which} that polls, turn {turn}", tensor, torch.full((4,), float(sum(range(world)) + world * turn)))
+
+
+def at_once(target, count):
+    threads = [threading.Thread(target=target, args=(which,)) for which in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+at_once(work, 2)
+at_once(poll, 3)
 expect.finish()

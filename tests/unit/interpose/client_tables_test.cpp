@@ -114,6 +114,22 @@ TEST_CASE("threads are blocked when none of them runs") {
   CHECK(seats.all_blocked(pending, nothing)->reason == release_reason::sleeping);
 }
 
+TEST_CASE("threads that all poll do not work, until the slot comes anew") {
+  thread_seats seats;
+  auto pending = [](operation_id) { return true; };
+  auto* first = seats.take();
+  auto* second = seats.take();
+  first->polled = true;
+  CHECK(seats.others_work(first, pending));
+  CHECK_FALSE(seats.others_work(second, pending));
+  CHECK(seats.others_run(second, pending));
+  second->polled = true;
+  CHECK_FALSE(seats.others_work(first, pending));
+  seats.forget_polls();
+  CHECK(seats.others_work(first, pending));
+  CHECK(seats.others_work(second, pending));
+}
+
 TEST_CASE("a thread that waits for another one is blocked with it, or on futures under watch") {
   thread_seats seats;
   auto pending = [](operation_id) { return true; };

@@ -46,6 +46,28 @@ TEST_CASE("a rank is blocked only when all its threads wait") {
   rank.finish();
 }
 
+TEST_CASE("threads of a rank that only poll give the slot to others") {
+  connected_rank rank;
+  std::atomic<int> step = 0, ended = 0;
+  auto poll = [&](rank_client& client) {
+    while (step == 0) RANK_CHECK(client.yield());
+    ++ended;
+  };
+  rank.run(poll);
+  rank.port.expect<to_troupe::yielded>();
+  rank.run(poll);
+  for (int turn = 0; turn < 5; ++turn) {  // each sees the other run
+    rank.port.grant();
+    rank.port.expect<to_troupe::yielded>();
+  }
+  step = 1;
+  while (ended < 2) {
+    rank.port.grant();
+    std::this_thread::sleep_for(1ms);
+  }
+  rank.finish();
+}
+
 TEST_CASE("a completion that comes with the slot held lets its thread go on") {
   connected_rank rank;
   const auto world = rank.open();
