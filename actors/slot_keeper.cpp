@@ -179,12 +179,13 @@ class keeper {
     look_again();
   }
 
-  /// Rank time stands still while somebody has not had its turn.
+  /// Rank time stands still while somebody has work to do and no turn; those who poll would hold it
+  /// up for ever.
   void drive_clock() {
     auto& clock = run_.pools->clock();
-    if (clock.is_stopped() == table().wanted()) return;
+    if (clock.is_stopped() == table().wanted_for_work()) return;
     const auto now = static_cast<std::uint64_t>(self_->clock().now().time_since_epoch().count());
-    if (table().wanted())
+    if (table().wanted_for_work())
       clock.stop(now);
     else
       clock.go_on(now);

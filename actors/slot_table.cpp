@@ -64,6 +64,7 @@ void slot_table::want(rank_id rank, const std::vector<wait_target>& resolved, bo
   wanting_.emplace(rank, place{ticket, yielded});
   queue_.emplace(ticket, rank);
   if (yielded) return;
+  ++for_work_;
   if (auto groups = groups_of_.find(rank); groups != groups_of_.end())
     for (auto communicator : groups->second) groups_.at(communicator).queued.emplace(ticket, rank);
 }
@@ -88,6 +89,7 @@ void slot_table::dequeue(rank_id rank) {
   if (found.empty()) return;
   const auto ticket = found.mapped().ticket;
   queue_.erase(ticket);
+  if (!found.mapped().yielded) --for_work_;
   if (auto groups = groups_of_.find(rank); groups != groups_of_.end())
     for (auto communicator : groups->second) groups_.at(communicator).queued.erase({ticket, rank});
 }

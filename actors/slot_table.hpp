@@ -54,6 +54,8 @@ class slot_table {
   std::optional<slot_id> held_by(rank_id rank) const;
   std::vector<rank_id> holders() const;
   bool wanted() const { return !queue_.empty(); }
+  /// Wanted by a rank that goes on with it, not only to poll again.
+  bool wanted_for_work() const { return for_work_ > 0; }
   std::uint64_t switches() const { return switches_; }
 
  private:
@@ -86,6 +88,7 @@ class slot_table {
   std::map<wait_target, wait> waits_;
   std::map<wait_key, wait_target> by_need_;
   std::map<rank_id, std::vector<wait_target>> waits_of_;
+  std::size_t for_work_ = 0;  // of those that want one
   std::uint64_t tickets_ = 0, switches_ = 0;
 };
 

@@ -59,6 +59,30 @@ TEST_CASE("a program's timeout does not run while ranks have not had their turn"
   CHECK(outcome.ended > 6s);
 }
 
+TEST_CASE("a program's timeout comes although others poll all the time") {
+  job_options options;
+  options.world = 3;
+  bool timed_out = false;
+  options.program = [&](scripted_rank& rank) -> script {
+    const auto world = rank.open_world();
+    if (rank.me.value == 0) {
+      const auto got = co_await rank.wait_for("nobody's", 1s);
+      timed_out = got.why.code == errc::timed_out;
+    }
+    const auto barrier = rank.issue(world, calls::barrier());
+    for (;;) {
+      const bool done = co_await rank.test(barrier);
+      if (done) break;
+      co_await rank.compute(1ms);
+    }
+  };
+  options.limit = 1min;
+  const auto outcome = run(options);
+  CHECK(outcome.code() == errc::none);
+  CHECK(timed_out);
+  CHECK(outcome.ended < 3s);
+}
+
 TEST_CASE("a program's timeout comes in its time when everybody had a turn") {
   job_options options;
   options.world = 64;

@@ -165,6 +165,21 @@ TEST_CASE("a rank whose slot was taken may still say that it blocks") {
   CHECK(table.holders().empty());
 }
 
+TEST_CASE("who only polls again does not want a slot for work") {
+  slot_table table{1};
+  table.want({0}, {}, true);
+  table.want({1}, {}, true);
+  CHECK(table.wanted());
+  CHECK_FALSE(table.wanted_for_work());
+  table.want({2}, {}, false);
+  CHECK(table.wanted_for_work());
+  table.leave({2});
+  CHECK_FALSE(table.wanted_for_work());
+  table.want({3}, {}, false);
+  while (auto grant = table.next()) table.give_up(grant->rank, {});
+  CHECK_FALSE(table.wanted_for_work());
+}
+
 TEST_CASE("a rank that leaves holds, wants and awaits nothing") {
   slot_table table{1};
   table.know_group(pair_01, {{0}, {1}});
