@@ -129,8 +129,8 @@ frames launched_ranks::read(moment now) {
     if (notice.kind == troupe_notice_of_leave && notice.pid == sender.pid)
       known->second.peak_bytes = notice.peak_bytes;
     if (notice.kind != troupe_notice_of_end) continue;
-    found.push_back(from_launcher::ended{known->second.rank, notice.pid, notice.wait_status,
-                                         notice.cpu_ns, notice.peak_bytes});
+    found.emplace_back(from_launcher::ended{known->second.rank, notice.pid, notice.wait_status,
+                                            notice.cpu_ns, notice.peak_bytes});
     processes_.erase(known);
   }
 }
@@ -153,7 +153,7 @@ void launched_ranks::begin(const troupe_rank_notice& notice, frames& found) {
     begun.since = begun.look_at = std::chrono::steady_clock::now();
   }
   processes_.insert_or_assign(notice.pid, std::move(begun));
-  found.push_back(from_launcher::started{{notice.rank}, notice.pid});
+  found.emplace_back(from_launcher::started{{notice.rank}, notice.pid});
 }
 
 frames launched_ranks::overdue(moment now) {
@@ -164,16 +164,16 @@ frames launched_ranks::overdue(moment now) {
     const bool is_time = process.gone && now >= process.look_at;
     const auto seen = is_time ? look_at_end(pid) : end_seen{};
     if (seen.is_zombie) {
-      found.push_back(from_launcher::ended{process.rank, pid, seen.wait_status, seen.cpu_ns,
-                                           process.peak_bytes});
+      found.emplace_back(from_launcher::ended{process.rank, pid, seen.wait_status, seen.cpu_ns,
+                                              process.peak_bytes});
       at = processes_.erase(at);
     } else if (is_time && now - process.since > parents_patience) {
-      found.push_back(from_launcher::failed{
+      found.emplace_back(from_launcher::failed{
           {errc::lost_rank, "rank " + std::to_string(process.rank.value) + " (process "
                                 + std::to_string(pid)
                                 + ") ended, and nobody says how: its parent runs without Troupe's "
                                   "preload library"}});
-      found.push_back(from_launcher::ended{process.rank, pid, SIGKILL, 0, 0});
+      found.emplace_back(from_launcher::ended{process.rank, pid, SIGKILL, 0, 0});
       at = processes_.erase(at);
     } else {
       if (is_time) process.look_at = now + patience;

@@ -40,7 +40,7 @@ class park_section {
 }  // namespace
 
 TROUPE_INTERPOSED int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
-  static std::atomic<decltype(&pthread_cond_wait)> real{nullptr};
+  static std::atomic<int (*)(pthread_cond_t*, pthread_mutex_t*)> real{nullptr};
   park_section section(condition);
   const int status = next(real, "pthread_cond_wait", "GLIBC_2.3.2")(condition, mutex);
   section.end(mutex);
@@ -48,7 +48,7 @@ TROUPE_INTERPOSED int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex
 }
 
 TROUPE_INTERPOSED int pthread_join(pthread_t thread, void** result) {
-  static std::atomic<decltype(&pthread_join)> real{nullptr};
+  static std::atomic<int (*)(pthread_t, void**)> real{nullptr};
   park_section section(nullptr);
   const int status = next(real, "pthread_join", "GLIBC_2.34")(thread, result);
   section.end(nullptr);
@@ -56,7 +56,7 @@ TROUPE_INTERPOSED int pthread_join(pthread_t thread, void** result) {
 }
 
 TROUPE_INTERPOSED int sem_wait(sem_t* semaphore) {
-  static std::atomic<decltype(&sem_wait)> real{nullptr};
+  static std::atomic<int (*)(sem_t*)> real{nullptr};
   if (sem_trywait(semaphore) == 0) return 0;
   park_section section(semaphore);
   const int status = next(real, "sem_wait", "GLIBC_2.34")(semaphore);
@@ -65,14 +65,14 @@ TROUPE_INTERPOSED int sem_wait(sem_t* semaphore) {
 }
 
 TROUPE_INTERPOSED int sem_timedwait(sem_t* semaphore, const timespec* until) {
-  static std::atomic<decltype(&sem_timedwait)> real{nullptr};
+  static std::atomic<int (*)(sem_t*, const timespec*)> real{nullptr};
   if (sem_trywait(semaphore) == 0) return 0;
   const sleep_section section(true);
   return next(real, "sem_timedwait", "GLIBC_2.34")(semaphore, until);
 }
 
 TROUPE_INTERPOSED int sem_clockwait(sem_t* semaphore, clockid_t clock, const timespec* until) {
-  static std::atomic<decltype(&sem_clockwait)> real{nullptr};
+  static std::atomic<int (*)(sem_t*, clockid_t, const timespec*)> real{nullptr};
   if (sem_trywait(semaphore) == 0) return 0;
   const sleep_section section(true);
   return next(real, "sem_clockwait", "GLIBC_2.34")(semaphore, clock, until);
