@@ -1,7 +1,9 @@
-// backend: where bytes live and sums are done. One interface; host_backend today, the CUDA backend beside it later.
+// backend: where bytes live and sums are done. One interface; host_backend today, the CUDA backend
+// beside it later.
 //
 // CAF-free and thread-safe: jobs of a worker_pool call it at the same time on disjoint buffers.
-// Not here: in which order members are folded (reduction_tree.hpp); who leases memory (actors/buffer_pool.cpp).
+// Not here: in which order members are folded (reduction_tree.hpp); who leases memory
+// (actors/buffer_pool.cpp).
 #pragma once
 
 #include <cstddef>
@@ -21,7 +23,8 @@ class backend {
 
   virtual std::string_view name() const = 0;
 
-  /// A buffer of this backend's memory, aligned to 64 bytes, not cleared. errc::no_resources when there is none.
+  /// A buffer of this backend's memory, aligned to 64 bytes, not cleared. errc::no_resources when
+  /// there is none.
   virtual result<std::span<std::byte>> allocate(bytes size) = 0;
   /// Gives back what allocate() returned.
   virtual void release(std::span<std::byte> buffer) = 0;
@@ -29,15 +32,16 @@ class backend {
   /// Copies from.size() bytes; `to` is as long, the two do not overlap.
   virtual void copy(std::span<std::byte> to, std::span<const std::byte> from) = 0;
 
-  /// into[i] = into[i] (op) from[0][i] (op) from[1][i] …, left to right. All spans have equal length, a multiple of the
-  /// element size. f16 and bf16 are accumulated in f32 over one call and rounded to nearest even once, at its end.
-  /// Integer sums wrap (two's complement); boolean sum and max are "or", prod and min are "and".
-  /// min and max of floats give NaN if any member is NaN. avg folds as sum.
-  /// Precondition: exists(reduce, type).
+  /// into[i] = into[i] (op) from[0][i] (op) from[1][i] …, left to right. All spans have equal
+  /// length, a multiple of the element size. f16 and bf16 are accumulated in f32 over one call and
+  /// rounded to nearest even once, at its end. Integer sums wrap (two's complement); boolean sum
+  /// and max are "or", prod and min are "and". min and max of floats give NaN if any member is NaN.
+  /// avg folds as sum. Precondition: exists(reduce, type).
   virtual void fold(element_type type, reduction reduce, std::span<std::byte> into,
                     std::span<const std::span<const std::byte>> from) = 0;
 
-  /// The last step of a reduction over `members`: avg divides (integers truncate towards zero), the others do nothing.
+  /// The last step of a reduction over `members`: avg divides (integers truncate towards zero), the
+  /// others do nothing.
   virtual void finish(element_type type, reduction reduce, std::span<std::byte> into,
                       std::uint32_t members) = 0;
 };

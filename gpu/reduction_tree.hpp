@@ -1,9 +1,11 @@
-// reduction_tree: the one order in which the members of a group are folded, whatever the order of their arrival.
+// reduction_tree: the one order in which the members of a group are folded, whatever the order of
+// their arrival.
 //
-// Members are cut into blocks of `block` consecutive group ranks. A block is folded left to right once all its members
-// are there; block results are folded as a binary tree (block 2k+1 into 2k, then pairs of pairs, …). So a sum depends on
-// the group alone, and memory is free again early: a step needs only what has arrived.
-// Not here: the arithmetic (backend.hpp), the memory, the workers.
+// Members are cut into blocks of `block` consecutive group ranks. A block is folded left to right
+// once all its members are there; block results are folded as a binary tree (block 2k+1 into 2k,
+// then pairs of pairs, …). So a sum depends on the group alone, and memory is free again early: a
+// step needs only what has arrived. Not here: the arithmetic (backend.hpp), the memory, the
+// workers.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +17,8 @@ class reduction_tree {
  public:
   static constexpr std::uint32_t block = 8;
 
-  /// Fold `from`, in this order, into `into` (group ranks; `into` comes first in the order). The result is in the
-  /// buffer of `into`; those of `from` are free once the step is done.
+  /// Fold `from`, in this order, into `into` (group ranks; `into` comes first in the order). The
+  /// result is in the buffer of `into`; those of `from` are free once the step is done.
   struct step {
     std::uint32_t into{};
     std::vector<std::uint32_t> from;

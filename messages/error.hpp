@@ -63,9 +63,9 @@ class [[nodiscard]] result<void> {
 };
 
 // TROUPE_TRY(x, f()): x = the value of f(), or return its error from here.
-#define TROUPE_TRY(name, expression)                      \
-  auto name##_or_error = (expression);                    \
-  if (!name##_or_error) return name##_or_error.error();   \
+#define TROUPE_TRY(name, expression)                    \
+  auto name##_or_error = (expression);                  \
+  if (!name##_or_error) return name##_or_error.error(); \
   auto& name = *name##_or_error
 
 }  // namespace troupe

@@ -1,4 +1,5 @@
-// ids: the numbers by which ranks, communicators, operations and slots are named across processes and hosts.
+// ids: the numbers by which ranks, communicators, operations and slots are named across processes
+// and hosts.
 #pragma once
 
 #include <compare>
@@ -19,15 +20,16 @@ struct id {
   }
 };
 
-using rank_id = id<struct rank_tag, std::uint32_t>;            ///< a logical rank of the world, from 0
+using rank_id = id<struct rank_tag, std::uint32_t>;  ///< a logical rank of the world, from 0
 using communicator_id = id<struct communicator_tag, std::uint64_t>;
-using sequence_number = id<struct sequence_tag, std::uint64_t>;  ///< n-th collective of a communicator, from 1
+using sequence_number =
+    id<struct sequence_tag, std::uint64_t>;  ///< n-th collective of a communicator, from 1
 using operation_id = id<struct operation_tag, std::uint64_t>;  ///< n-th request of one rank, from 1
 using slot_id = id<struct slot_tag, std::uint32_t>;
 using call_site_id = id<struct call_site_tag, std::uint32_t>;  ///< 0: unknown
 
-/// The id all members compute alike: a hash (FNV-1a, 64 bit) of the members in group order and of how many
-/// communicators with exactly these members were created before (from 0). Never 0.
+/// The id all members compute alike: a hash (FNV-1a, 64 bit) of the members in group order and of
+/// how many communicators with exactly these members were created before (from 0). Never 0.
 communicator_id make_communicator_id(std::span<const rank_id> members, std::uint32_t ordinal);
 
 }  // namespace troupe

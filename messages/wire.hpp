@@ -1,4 +1,5 @@
-// wire: the frames of wire.capnp and control.capnp as plain values (no Cap'n Proto in sight of their users).
+// wire: the frames of wire.capnp and control.capnp as plain values (no Cap'n Proto in sight of
+// their users).
 //
 // Not here: bytes (wire_codec.hpp); how the two sides converse (docs/wire_protocol.md).
 #pragma once
@@ -19,7 +20,8 @@ struct region {
   std::uint32_t pool{};    ///< 0: memory, 1: the spill file
   std::uint64_t offset{};  ///< of the first payload byte
   std::uint64_t length{};  ///< bytes
-  std::uint64_t header{};  ///< of the region_header; a slice of a larger region keeps that region's header
+  std::uint64_t
+      header{};  ///< of the region_header; a slice of a larger region keeps that region's header
   friend bool operator==(const region&, const region&) = default;
 };
 
@@ -27,7 +29,17 @@ using inline_bytes = std::vector<std::uint8_t>;
 /// Nothing, bytes in the frame, or bytes in a pool.
 using payload = std::variant<std::monostate, inline_bytes, region>;
 
-enum class store_kind : std::uint8_t { set, get, add, check, wait, delete_key, compare_set, num_keys, append };
+enum class store_kind : std::uint8_t {
+  set,
+  get,
+  add,
+  check,
+  wait,
+  delete_key,
+  compare_set,
+  num_keys,
+  append
+};
 
 struct store_request {
   store_kind kind{};
@@ -43,7 +55,11 @@ struct store_reply {
 };
 
 namespace to_troupe {
-struct hello { std::uint32_t version{}; rank_id rank; std::int32_t pid{}; };
+struct hello {
+  std::uint32_t version{};
+  rank_id rank;
+  std::int32_t pid{};
+};
 struct take_slot {};
 struct open_communicator {
   communicator_id communicator;
@@ -52,7 +68,10 @@ struct open_communicator {
   semantics rules{};
   std::string name;
 };
-struct call_site { call_site_id id; std::string text; };
+struct call_site {
+  call_site_id id;
+  std::string text;
+};
 struct issue {
   operation_id operation;
   communicator_id communicator;
@@ -69,15 +88,31 @@ struct blocked {
   std::uint64_t at_ns{};
   std::vector<std::int32_t> threads;  ///< that wait for them, and ours
 };
-struct awaited { std::vector<operation_id> operations; std::uint64_t at_ns{}; };
-struct yielded { std::uint64_t at_ns{}; };
-struct lease { operation_id operation; std::uint64_t size{}; };
-struct store { operation_id operation; store_request request; };
-struct mark { std::uint8_t kind{}; std::uint64_t at_ns{}; };  // kind: graph's marker_kind, its receiver checks it
-struct future_taken { operation_id operation; };
+struct awaited {
+  std::vector<operation_id> operations;
+  std::uint64_t at_ns{};
+};
+struct yielded {
+  std::uint64_t at_ns{};
+};
+struct lease {
+  operation_id operation;
+  std::uint64_t size{};
+};
+struct store {
+  operation_id operation;
+  store_request request;
+};
+struct mark {
+  std::uint8_t kind{};
+  std::uint64_t at_ns{};
+};  // kind: graph's marker_kind, its receiver checks it
+struct future_taken {
+  operation_id operation;
+};
 struct leave {};
-using frame = std::variant<hello, take_slot, open_communicator, call_site, issue, blocked, awaited, yielded, lease, store,
-                           mark, future_taken, leave>;
+using frame = std::variant<hello, take_slot, open_communicator, call_site, issue, blocked, awaited,
+                           yielded, lease, store, mark, future_taken, leave>;
 }  // namespace to_troupe
 
 namespace to_rank {
@@ -88,32 +123,49 @@ struct welcome {
   std::uint32_t inline_limit{};
   std::uint64_t start_ns{};
 };
-struct refused { std::string text; };
+struct refused {
+  std::string text;
+};
 struct granted {};
 struct completed {
   operation_id operation;
-  error why;                     ///< errc::none: done
+  error why;  ///< errc::none: done
   std::vector<payload> pieces;
   std::int32_t source = -1;
 };
-struct leased { operation_id operation; error why; troupe::region region; };
-struct stored { operation_id operation; error why; store_reply reply; };
+struct leased {
+  operation_id operation;
+  error why;
+  troupe::region region;
+};
+struct stored {
+  operation_id operation;
+  error why;
+  store_reply reply;
+};
 using frame = std::variant<welcome, refused, granted, completed, leased, stored>;
 }  // namespace to_rank
 
 namespace from_launcher {
-struct started { rank_id rank; std::int32_t pid{}; };
+struct started {
+  rank_id rank;
+  std::int32_t pid{};
+};
 struct ended {
   rank_id rank;
   std::int32_t pid{}, wait_status{};
   std::uint64_t cpu_ns{}, peak_bytes{};
 };
-struct failed { error why; };
+struct failed {
+  error why;
+};
 using frame = std::variant<started, ended, failed>;
 }  // namespace from_launcher
 
 namespace to_launcher {
-struct signal { std::int32_t number{}; };
+struct signal {
+  std::int32_t number{};
+};
 struct end {};
 using frame = std::variant<signal, end>;
 }  // namespace to_launcher
@@ -121,8 +173,8 @@ using frame = std::variant<signal, end>;
 constexpr std::uint32_t wire_version = 1;
 /// No frame is longer: a sender makes none, a reader believes none.
 constexpr std::uint64_t frame_bytes_max = 16u << 20;
-/// Limits within a frame. Longer diagnoses and names are cut when they are encoded; who takes lists, keys or values from
-/// a program checks them before (an encoder asserts).
+/// Limits within a frame. Longer diagnoses and names are cut when they are encoded; who takes
+/// lists, keys or values from a program checks them before (an encoder asserts).
 constexpr std::uint32_t text_bytes_max = 1u << 20;
 constexpr std::uint32_t list_length_max = 1u << 20;
 constexpr std::uint32_t key_bytes_max = 64u << 10;

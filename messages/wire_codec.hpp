@@ -1,6 +1,8 @@
-// wire_codec: the frames of the wire and of the launcher to bytes and back: Cap'n Proto's stream framing, one message a frame.
+// wire_codec: the frames of the wire and of the launcher to bytes and back: Cap'n Proto's stream
+// framing, one message a frame.
 //
-// Decoding bounds everything it believes; a frame it cannot believe is errc::bad_input with what was wrong.
+// Decoding bounds everything it believes; a frame it cannot believe is errc::bad_input with what
+// was wrong.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +15,15 @@
 
 namespace troupe {
 
-/// A frame longer than frame_bytes_max, or a list or key beyond wire.hpp's limits, is the caller's bug (an assertion).
+/// A frame longer than frame_bytes_max, or a list or key beyond wire.hpp's limits, is the caller's
+/// bug (an assertion).
 std::vector<std::uint8_t> encode(const to_troupe::frame& frame);
 std::vector<std::uint8_t> encode(const to_rank::frame& frame);
 std::vector<std::uint8_t> encode(const from_launcher::frame& frame);
 std::vector<std::uint8_t> encode(const to_launcher::frame& frame);
 
-/// Length in bytes of the frame that starts here; nullopt: more bytes are needed to tell. Beyond frame_bytes_max: an error.
+/// Length in bytes of the frame that starts here; nullopt: more bytes are needed to tell. Beyond
+/// frame_bytes_max: an error.
 result<std::optional<std::uint64_t>> frame_length(std::span<const std::uint8_t> bytes);
 
 /// `bytes` is exactly one frame, 8-byte aligned or not.

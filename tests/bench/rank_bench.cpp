@@ -1,8 +1,10 @@
-// rank_bench: a rank program that measures what ranks feel: switches, small all-reduces, payload bandwidth.
+// rank_bench: a rank program that measures what ranks feel: switches, small all-reduces, payload
+// bandwidth.
 //
 //   troupe run --world 2  --slots 1 -- rank_bench switch    block → other rank running
 //   troupe run --world 64 --slots 2 -- rank_bench small     1 KiB all-reduces a second
-//   troupe run --world 2  --slots 2 -- rank_bench payload   16 MiB messages and all-reduces against memcpy
+//   troupe run --world 2  --slots 2 -- rank_bench payload   16 MiB messages and all-reduces against
+//   memcpy
 //
 // Rank 0 prints the median of several repeats with the lowest and highest. No verdict.
 #include <algorithm>
@@ -39,8 +41,8 @@ struct figures {
   std::vector<double> values;
   void print() {
     std::sort(values.begin(), values.end());
-    std::printf("%-44s %10.2f %s  (%.2f … %.2f, %zu repeats)\n", what, values[values.size() / 2], unit,
-                values.front(), values.back(), values.size());
+    std::printf("%-44s %10.2f %s  (%.2f … %.2f, %zu repeats)\n", what, values[values.size() / 2],
+                unit, values.front(), values.back(), values.size());
   }
 };
 
@@ -136,7 +138,8 @@ void measure_payload(job& ranks) {
   constexpr std::size_t size = 16u << 20;
   constexpr int rounds = 8, repeats = 7;
   std::vector<float> mine(size / 4, 1.0f), other(size / 4);
-  figures copies{"memcpy of 16 MiB", "GB/s", {}}, messages{"send → recv of 16 MiB (one copy in, one out)", "GB/s", {}},
+  figures copies{"memcpy of 16 MiB", "GB/s", {}},
+      messages{"send → recv of 16 MiB (one copy in, one out)", "GB/s", {}},
       sums{"all-reduce of 16 MiB, bytes a rank", "GB/s", {}};
   for (int repeat = 0; repeat < repeats + 1; ++repeat) {
     auto rate = [&](auto&& action) {
