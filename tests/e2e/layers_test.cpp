@@ -64,7 +64,8 @@ TEST_CASE("includes that point down and libraries at home are accepted") {
   }
 }
 
-TEST_CASE("a skip that was not allowed fails a test run, an allowed one does not") {
+TEST_CASE(
+    "a skip that was not allowed fails a test run, an allowed one does not, an idle rule does") {
   const workspace here;
   std::ofstream(here.file("report.xml"))
       << "<testsuite><testcase name=\"a: runs\" status=\"run\"/>"
@@ -78,6 +79,11 @@ TEST_CASE("a skip that was not allowed fails a test run, an allowed one does not
   CHECK(refused.status == 1);
   CHECK_THAT(refused.out, Contains("no luck") && Contains("1 passed, 0 failed, 1 skipped"));
   CHECK(run({TOOLS "/skips", here.file("report.xml"), here.file("one.txt")}).status == 0);
+  std::ofstream(here.file("one.txt"), std::ios::app) << "a:is .* # a name that no test has\n";
+  CHECK(run({TOOLS "/skips", here.file("report.xml"), here.file("one.txt")}).status == 0);
+  const auto idle = run({TOOLS "/skips", "--all", here.file("report.xml"), here.file("one.txt")});
+  CHECK(idle.status == 1);
+  CHECK_THAT(idle.out, Contains("no test is called a:is .*"));
 }
 
 }  // namespace
