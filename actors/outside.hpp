@@ -41,9 +41,11 @@ class process_activity {
   /// Reads it now; a process that is gone is neither asleep nor has used any time. Thread-safe.
   virtual sample look(std::int32_t pid) = 0;
   /// Could the process act although these of its threads wait for us? So it is while another thread
-  /// runs or waits for anything but a thread of the same process, or a timer's signal is handled.
+  /// runs or waits for anything but a thread of the same process, or while a timer's signal is
+  /// handled; where it takes signals, also while any other is that does not just ask it to end.
   /// Thread-safe.
-  virtual bool may_act(std::int32_t pid, const std::vector<std::int32_t>& waiting) = 0;
+  virtual bool may_act(std::int32_t pid, const std::vector<std::int32_t>& waiting,
+                       bool takes_signals) = 0;
 };
 
 }  // namespace troupe

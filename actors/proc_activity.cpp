@@ -95,16 +95,28 @@ bool waits_for_thread(std::int32_t pid, const char* thread) {
          && ((command & FUTEX_PRIVATE_FLAG) || is_private(pid, address));
 }
 
-/// Timers announce themselves by these: a handler of the program's could do anything.
-bool handles_timer_signals(std::int32_t pid) {
+std::uint64_t bit(int number) { return 1ull << (number - 1); }
+
+/// Timers announce themselves by these, whatever thread is interrupted.
+std::uint64_t timer_signals() {
+  auto timers = bit(SIGALRM) | bit(SIGVTALRM) | bit(SIGPROF);
+  for (int number = SIGRTMIN; number <= SIGRTMAX; ++number) timers |= bit(number);
+  return timers;
+}
+
+/// These say that a child ended, that a descriptor is ready, or what programs agreed on.
+std::uint64_t message_signals() {
+  return bit(SIGCHLD) | bit(SIGUSR1) | bit(SIGUSR2) | bit(SIGHUP) | bit(SIGIO) | bit(SIGURG)
+         | bit(SIGCONT) | bit(SIGWINCH);
+}
+
+/// Has the program a handler for one of them? It could do anything.
+bool handles(std::int32_t pid, std::uint64_t signals) {
   const auto text = read_text(fmt::format("/proc/{}/status", pid));
   const auto at = text.find("SigCgt:");
   if (at == std::string::npos) return true;
   const auto caught = std::strtoull(text.c_str() + at + std::strlen("SigCgt:"), nullptr, 16);
-  std::uint64_t timers = 0;
-  for (int number : {SIGALRM, SIGVTALRM, SIGPROF}) timers |= 1ull << (number - 1);
-  for (int number = SIGRTMIN; number <= SIGRTMAX; ++number) timers |= 1ull << (number - 1);
-  return caught & timers;
+  return caught & signals;
 }
 
 class proc_activity final : public process_activity {
@@ -131,7 +143,8 @@ class proc_activity final : public process_activity {
     return seen;
   }
 
-  bool may_act(std::int32_t pid, const std::vector<std::int32_t>& waiting) override {
+  bool may_act(std::int32_t pid, const std::vector<std::int32_t>& waiting,
+               bool takes_signals) override {
     DIR* threads = ::opendir(fmt::format("/proc/{}/task", pid).c_str());
     if (!threads) return true;
     bool acts = false;
@@ -142,7 +155,7 @@ class proc_activity final : public process_activity {
       acts |= !waits_for_thread(pid, entry->d_name);
     }
     ::closedir(threads);
-    return acts || handles_timer_signals(pid);
+    return acts || handles(pid, timer_signals() | (takes_signals ? message_signals() : 0));
   }
 };
 

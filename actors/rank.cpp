@@ -203,6 +203,7 @@ class logical_rank {
   void block(const to_troupe::blocked& blocked) {
     notice_lost_slot();
     waiting_threads_ = blocked.threads;
+    takes_signals_ = blocked.takes_signals;
     ++goings_on_;
     switch (turn_.blocked(blocked.operations)) {
       case rank_turn::next::give_up_slot:
@@ -231,11 +232,12 @@ class logical_rank {
   }
 
   wait_described describe_wait() const {
-    if (ended_) return {wait_described::state::ended, {me_, {}, {}}, goings_on_};
+    if (ended_) return {wait_described::state::ended, {me_, {}, {}, false}, goings_on_};
     auto operations = turn_.stuck_on();
     if (operations.empty()) return {wait_described::state::goes_on, {}, goings_on_};
-    return {
-        wait_described::state::waits, {me_, std::move(operations), waiting_threads_}, goings_on_};
+    return {wait_described::state::waits,
+            {me_, std::move(operations), waiting_threads_, takes_signals_},
+            goings_on_};
   }
 
   rank_ended end(const end_rank& end) {
@@ -381,6 +383,7 @@ class logical_rank {
   std::unordered_map<call_site_id, std::uint32_t> call_sites_;
   std::vector<wait_target> resolved_;
   std::vector<std::int32_t> waiting_threads_;
+  bool takes_signals_ = false;
   bool ended_ = false;
   std::uint64_t goings_on_ = 0;  // grows whenever it waits anew or goes on
   std::uint64_t blocked_since_ns_ = 0, blocked_ns_ = 0, switches_ = 0, events_ = 0,

@@ -108,7 +108,8 @@ class keeper {
                           me = caf::actor_cast<caf::actor>(self_)] {
       examination_done done{number, {}};
       for (const auto& [pid, wait] : targets)
-        if (activity->may_act(pid, wait.threads)) done.seen.may_act.push_back(wait.rank);
+        if (activity->may_act(pid, wait.threads, wait.takes_signals))
+          done.seen.may_act.push_back(wait.rank);
       caf::anon_send(me, std::move(done));
     });
     return held;

@@ -44,6 +44,7 @@ struct rank_wait {
   rank_id rank;
   std::vector<operation_id> operations;  ///< for any of these
   std::vector<std::int32_t> threads;     ///< of its process, that wait for them
+  bool takes_signals = false;            ///< to_troupe::blocked's
 };
 
 class wait_graph {

@@ -68,6 +68,7 @@ struct ToTroupe {
       operations @20 :List(UInt64);
       atNs @21 :UInt64;
       threads @33 :List(Int32);   # of this process, that wait for them; ours that only read among them
+      takesSignals @34 :Bool;     # the leading thread waits where handlers of Python's still run
     }
     awaited :group {       # these were waited for or found complete: edges of the graph
       operations @22 :List(UInt64);

@@ -87,6 +87,7 @@ struct blocked {
   std::vector<operation_id> operations;
   std::uint64_t at_ns{};
   std::vector<std::int32_t> threads;  ///< that wait for them, and ours
+  bool takes_signals{};  ///< the leading thread waits where handlers of Python's still run
 };
 struct awaited {
   std::vector<operation_id> operations;

@@ -117,6 +117,7 @@ struct layer {
     to.setAtNs(from.at_ns);
     put_numbers(
         from.threads, [&](unsigned n) { return to.initThreads(n); }, std::identity{});
+    to.setTakesSignals(from.takes_signals);
   }
   void operator()(const to_troupe::awaited& from) {
     auto to = root.initAwaited();
@@ -189,7 +190,7 @@ to_troupe::frame read_frame(schema::ToTroupe::Reader root, const char*& wrong) {
       return blocked{checked<release_reason>(from.getReason(), release_reason_count,
                                              "a reason of no known kind", wrong),
                      numbers<operation_id>(from.getOperations(), wrong), from.getAtNs(),
-                     numbers<std::int32_t>(from.getThreads(), wrong)};
+                     numbers<std::int32_t>(from.getThreads(), wrong), from.getTakesSignals()};
     }
     case schema::ToTroupe::AWAITED: {
       auto from = root.getAwaited();

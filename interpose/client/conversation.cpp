@@ -121,7 +121,7 @@ void conversation::give_up(locked& hold, thread_seats::waits waits) {
   blocked_on_ = waits.operations;
   if (reader_thread_) waits.threads.push_back(reader_thread_);
   post(to_troupe::blocked{waits.reason, std::move(waits.operations), monotonic_ns(),
-                          std::move(waits.threads)});
+                          std::move(waits.threads), waits.takes_signals});
   flush(hold);
 }
 

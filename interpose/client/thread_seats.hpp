@@ -33,6 +33,8 @@ class thread_seats {
     release_reason reason = release_reason::sleeping;
     std::vector<operation_id> operations;  ///< ascending, each once
     std::vector<std::int32_t> threads;     ///< the kernel's numbers of those that wait for them
+    /// The leading thread, which runs Python's signal handlers, is not inside an operation.
+    bool takes_signals = true;
   };
 
   /// For the calling thread.
@@ -97,6 +99,7 @@ class thread_seats {
         found.reason = seat.reason;
       found.operations.push_back(seat.operation);
       found.threads.push_back(seat.thread);
+      found.takes_signals &= seat.thread != ::getpid();
     }
     auto& all = found.operations;
     std::sort(all.begin(), all.end());

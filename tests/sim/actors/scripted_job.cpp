@@ -193,7 +193,7 @@ class scripted_processes final : public process_control, public process_activity
     const auto& rank = stage_.processes.at(static_cast<std::size_t>(pid - first_pid))->rank();
     return {rank.cpu_ns(), rank.alive() && rank.asleep(), 1};
   }
-  bool may_act(std::int32_t pid, const std::vector<std::int32_t>&) override {
+  bool may_act(std::int32_t pid, const std::vector<std::int32_t>&, bool) override {
     const auto& helped = stage_.options.have_helpers;
     const auto& rank = stage_.processes.at(static_cast<std::size_t>(pid - first_pid))->rank();
     return std::find(helped.begin(), helped.end(), rank.me) != helped.end();

@@ -29,7 +29,8 @@ bool becomes(bool expected, const std::function<bool()>& look) {
 struct looked_at {
   std::unique_ptr<process_activity> activity = make_proc_activity();
   std::vector<std::int32_t> waiting{::gettid()};
-  bool may_act() { return activity->may_act(::getpid(), waiting); }
+  bool takes_signals = false;
+  bool may_act() { return activity->may_act(::getpid(), waiting, takes_signals); }
 };
 
 }  // namespace
@@ -37,8 +38,8 @@ struct looked_at {
 TEST_CASE("a process whose only thread waits for us cannot act, one that is gone may") {
   looked_at process;
   CHECK_FALSE(process.may_act());
-  CHECK(process.activity->may_act(::getpid(), {}));
-  CHECK(process.activity->may_act(0x7fffffff, process.waiting));
+  CHECK(process.activity->may_act(::getpid(), {}, false));
+  CHECK(process.activity->may_act(0x7fffffff, process.waiting, false));
 }
 
 TEST_CASE("a thread that waits for another thread of the process cannot act by itself") {
@@ -102,13 +103,26 @@ TEST_CASE("a thread that waits with a limit, sleeps, reads or runs may act") {
   ::close(ends[1]);
 }
 
-TEST_CASE("a process that handles a timer's signal may act") {
+TEST_CASE(
+    "a process that handles a timer's signal may act, and where it takes signals a message's") {
   looked_at process;
   struct sigaction mine {
   }, before{};
   mine.sa_handler = [](int) {};
-  REQUIRE(::sigaction(SIGALRM, &mine, &before) == 0);
-  CHECK(process.may_act());
-  REQUIRE(::sigaction(SIGALRM, &before, nullptr) == 0);
-  CHECK_FALSE(process.may_act());
+  const auto acts_on = [&](int number) {
+    REQUIRE(::sigaction(number, &mine, &before) == 0);
+    const bool acts = process.may_act();
+    REQUIRE(::sigaction(number, &before, nullptr) == 0);
+    CHECK_FALSE(process.may_act());
+    return acts;
+  };
+  for (bool takes_signals : {false, true}) {
+    process.takes_signals = takes_signals;
+    CHECK(acts_on(SIGALRM));
+    CHECK(acts_on(SIGRTMIN + 1));
+    CHECK(acts_on(SIGCHLD) == takes_signals);
+    CHECK(acts_on(SIGUSR1) == takes_signals);
+    CHECK_FALSE(acts_on(SIGTERM));
+    CHECK_FALSE(acts_on(SIGINT));
+  }
 }
