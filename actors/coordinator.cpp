@@ -187,6 +187,7 @@ class run_plan {
                     close_records{outcome_.value_or(errc::none), report_.wall_ns})
           .then([this](const records_closed& closed) {
             report_.findings = closed.findings;
+            report_.warnings = closed.warnings;
             report_.trace_bytes = closed.trace_bytes;
             report_.outcome = outcome_                  ? *outcome_
                               : closed.findings.empty() ? errc::none

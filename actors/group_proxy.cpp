@@ -22,6 +22,7 @@
 #include "actors/point_to_point.hpp"
 #include "actors/rendezvous.hpp"
 #include "actors/run_tables.hpp"
+#include "actors/site_agreement.hpp"
 #include "gpu/worker_pool.hpp"
 
 namespace troupe {
@@ -148,8 +149,10 @@ class group_proxy {
   void resolve(sequence_number sequence) {
     auto found = state().meetings.extract(sequence);
     if (found.empty()) return;
+    auto members = state().calls->take(sequence);
+    if (auto doubt = sites_.take(sequence, members)) warn_of(*doubt);
     std::vector<collective_call> calls;
-    for (auto& member : state().calls->take(sequence)) calls.push_back(std::move(member.call));
+    for (auto& member : members) calls.push_back(std::move(member.call));
     auto results = found.mapped().execution->results(calls);
     ++run_.tables->collectives;
     ++run_.tables->resolutions;
@@ -244,6 +247,26 @@ class group_proxy {
       what.call_sites.push_back(std::move(one.call_site));
     }
     self_->send(recorder_, record_finding{std::move(what)});
+  }
+
+  void warn_of(const site_agreement::doubt& doubt) {
+    auto where = [&](const site_agreement::caller& of) {
+      return state().calls->describe_join(of.group_rank, doubt.sequence, of.call);
+    };
+    finding what;
+    what.kind = errc::mismatch;
+    what.communicator = id_;
+    what.sequence = doubt.sequence;
+    for (const auto* of : {&doubt.one, &doubt.other}) {
+      what.ranks.push_back(member(of->group_rank));
+      what.operations.push_back(troupe::describe(of->call.call));
+      what.call_sites.push_back(of->call.call_site);
+    }
+    what.text = fmt::format(
+        "suspected mismatch: {}, but {}, and rank {} calls at both places: was a call swapped, "
+        "skipped or made twice?",
+        where(doubt.one), where(doubt.other), member(doubt.at_both).value);
+    self_->send(recorder_, record_warning{std::move(what)});
   }
 
   void fail_for_lack(sequence_number sequence, std::uint32_t member) {
@@ -403,6 +426,7 @@ class group_proxy {
   communicator_id id_;
   semantics rules_;
   recorder_actor recorder_;
+  site_agreement sites_;
 };
 
 proxy_self::behavior_type behave(self_pointer self, const run_surroundings& run,

@@ -91,7 +91,8 @@ using slot_keeper_actor =
 /// Trace, journal and findings of the run.
 using recorder_actor =
     caf::typed_actor<caf::reacts_to<record_nodes>, caf::reacts_to<record_slots>,
-                     caf::reacts_to<record_finding>, caf::reacts_to<record_process>,
+                     caf::reacts_to<record_finding>, caf::reacts_to<record_warning>,
+                     caf::reacts_to<record_process>,
                      caf::replies_to<await_finding>::with<finding_recorded>,  // answered at the
                                                                               // first finding
                      caf::replies_to<close_records>::with<records_closed>>;
@@ -107,6 +108,10 @@ struct run_surroundings {
   run_records* records{};  ///< null: nothing is written
   process_control* processes{};
   process_activity* activity{};  ///< null: sleepers are not looked for
+  /// Told what may be wrong, when it is found; from any thread of ours.
+  std::function<void(const std::string&)> warn;
+  /// Ranks that have waited this long are looked at for what may be wrong.
+  nanos warn_after = std::chrono::minutes{1};
   /// Told each rank's port once, before anything runs.
   std::function<void(rank_id, rank_port_actor)> introduce_port;
 };

@@ -89,6 +89,7 @@ class logical_rank {
 
   caf::result<slot_granted> yield(const to_troupe::yielded& yielded) {
     notice_lost_slot();
+    ++polls_;
     auto held = self_->make_response_promise<slot_granted>();
     self_->state.wants_slot.push_back(held);
     if (turn_.blocked({}) == rank_turn::next::give_up_slot)
@@ -151,6 +152,7 @@ class logical_rank {
     if (!is_point_to_point(call.call.op))
       answer.target = wait_target{call.communicator, call.sequence};
     turn_.issued(call.operation);
+    ++calls_;
     auto join = [this, &group, held, call, depth = depth_.now()] {
       if (group.refused)
         return settle(call.operation,
@@ -187,6 +189,7 @@ class logical_rank {
       held.deliver(to_caf(why));
     };
     turn_.issued(ask.operation);
+    ++calls_;
     self_->request(store_, caf::infinite, ask_store{me_, ask.operation, ask.request})
         .then(
             [this, held, operation = ask.operation](const store_reply& reply) {
@@ -232,12 +235,23 @@ class logical_rank {
   }
 
   wait_described describe_wait() const {
-    if (ended_) return {wait_described::state::ended, {me_, {}, {}, false}, goings_on_};
+    wait_described said;
+    said.rank = me_;
+    said.turn = goings_on_;
+    if (ended_) {
+      said.now = wait_described::state::ended;
+      return said;
+    }
     auto operations = turn_.stuck_on();
-    if (operations.empty()) return {wait_described::state::goes_on, {}, goings_on_};
-    return {wait_described::state::waits,
-            {me_, std::move(operations), waiting_threads_, takes_signals_},
-            goings_on_};
+    for (const auto& [operation, answer] : self_->state.answers)
+      if (!answer.deliver) said.progress.pending.push_back(operation);
+    said.progress.calls = calls_;
+    said.progress.polls = polls_;
+    said.progress.waits_on = operations;
+    if (operations.empty()) return said;
+    said.now = wait_described::state::waits;
+    said.wait = {me_, std::move(operations), waiting_threads_, takes_signals_};
+    return said;
   }
 
   rank_ended end(const end_rank& end) {
@@ -310,6 +324,7 @@ class logical_rank {
     auto found = answers().find(operation);
     if (found == answers().end()) return;  // the rank has ended
     found->second.deliver = std::move(deliver);
+    ++calls_;
     if (found->second.target) resolved_.push_back(*found->second.target);
     if (found->second.recorded) graph_.resolved(operation, now_ns());
     notice_lost_slot();
@@ -385,7 +400,8 @@ class logical_rank {
   std::vector<std::int32_t> waiting_threads_;
   bool takes_signals_ = false;
   bool ended_ = false;
-  std::uint64_t goings_on_ = 0;  // grows whenever it waits anew or goes on
+  std::uint64_t goings_on_ = 0;          // grows whenever it waits anew or goes on
+  std::uint64_t calls_ = 0, polls_ = 0;  // rank_progress'
   std::uint64_t blocked_since_ns_ = 0, blocked_ns_ = 0, switches_ = 0, events_ = 0,
                 last_flush_ns_ = 0;
 };

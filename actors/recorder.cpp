@@ -68,6 +68,13 @@ class record_keeper {
       held.deliver(finding_recorded{what});
   }
 
+  void warn(const finding& what) {
+    constexpr std::size_t warnings_max = 100;
+    if (warnings_.size() >= warnings_max) return;
+    warnings_.push_back(what);
+    if (run_.warn) run_.warn(what.text);
+  }
+
   caf::result<finding_recorded> await() {
     if (!findings_.empty()) return finding_recorded{findings_.front()};
     auto held = self_->make_response_promise<finding_recorded>();
@@ -76,7 +83,7 @@ class record_keeper {
   }
 
   caf::result<records_closed> close(const close_records& how) {
-    if (!run_.records) return records_closed{findings_, 0};
+    if (!run_.records) return records_closed{findings_, warnings_, 0};
     self_->state.closing = self_->make_response_promise<records_closed>();
     how_ = how;
     write();
@@ -91,7 +98,7 @@ class record_keeper {
 
   void closed(const files_closed& done) {
     fail(done.why);
-    self_->state.closing->deliver(records_closed{findings_, done.trace_bytes});
+    self_->state.closing->deliver(records_closed{findings_, warnings_, done.trace_bytes});
     self_->state.closing.reset();
   }
 
@@ -124,7 +131,7 @@ class record_keeper {
 
   self_pointer self_;
   run_surroundings run_;
-  std::vector<finding> findings_;
+  std::vector<finding> findings_, warnings_;
   std::vector<run_records::record> pending_;
   std::optional<close_records> how_;
   bool writing_ = false, failed_ = false;
@@ -136,6 +143,7 @@ recorder_self::behavior_type behave(self_pointer self, const run_surroundings& r
       [=](const record_nodes& nodes) { keeper->record(nodes); },
       [=](const record_slots& slots) { keeper->record(slots); },
       [=](const record_finding& what) { keeper->find(what.what); },
+      [=](const record_warning& what) { keeper->warn(what.what); },
       [=](const record_process& process) { keeper->record(process); },
       [=](const await_finding&) { return keeper->await(); },
       [=](const close_records& how) { return keeper->close(how); },

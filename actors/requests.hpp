@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "actors/findings.hpp"
+#include "actors/quiet_ranks.hpp"
 #include "actors/slot_table.hpp"
 #include "actors/wait_graph.hpp"
 #include "graph/execution_graph.hpp"
@@ -33,7 +34,7 @@ struct rank_summary {
 };
 struct job_report {
   errc outcome{};
-  std::vector<finding> findings;
+  std::vector<finding> findings, warnings;
   std::vector<rank_summary> ranks;
   std::uint64_t wall_ns{}, switches{};
   std::vector<std::uint64_t> switch_ns;  ///< sorted: from a slot given up to the next rank's grant
@@ -70,9 +71,11 @@ struct describe_wait {};
 struct wait_described {
   enum class state : std::uint8_t { goes_on, waits, ended };
   state now{};
+  rank_id rank;
   rank_wait wait;  ///< when it waits
   std::uint64_t
       turn{};  ///< grows each time it goes on: the same again means that it has waited since
+  rank_progress progress;
 };
 struct operation_completed {
   operation_id operation;
@@ -176,6 +179,10 @@ struct record_slots {
 struct record_finding {
   finding what;
 };
+/// Something that may be wrong: it is said, and the run goes on.
+struct record_warning {
+  finding what;
+};
 struct record_process {
   rank_id rank;
   std::int32_t pid{};
@@ -191,7 +198,7 @@ struct close_records {
   std::uint64_t wall_ns{};
 };
 struct records_closed {
-  std::vector<finding> findings;
+  std::vector<finding> findings, warnings;
   std::uint64_t trace_bytes{};
 };
 
@@ -248,6 +255,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::extent_leased)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::record_nodes)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::record_slots)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::record_finding)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::record_warning)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::record_process)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::await_finding)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::finding_recorded)

@@ -4,7 +4,10 @@
 // Every `look_period` the ranks say whether they wait. Those that have waited since the look before
 // are held against what is open (wait_graph.hpp), and their processes against threads of theirs
 // that could still act. Ranks found stuck are reported one look later, if none of them has gone on:
-// they have then waited during the whole of the look, in whatever order it asked.
+// they have then waited during the whole of the look, in whatever order it asked. Ranks that have
+// got on with nothing for long are warned of though somebody might act, and so is a run in which
+// nothing happens at all.
+#include <fmt/format.h>
 #include <caf/actor_system.hpp>
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
@@ -37,7 +40,8 @@ class stall_watch {
         groups_(std::move(groups)),
         store_(std::move(store)),
         slots_(std::move(slots)),
-        recorder_(std::move(recorder)) {}
+        recorder_(std::move(recorder)),
+        quiet_(run.warn_after, 5 * run.warn_after) {}
 
   void look_later() { self_->delayed_send(self_, look_period, look_for_stalls{}); }
 
@@ -45,13 +49,19 @@ class stall_watch {
     auto now = std::make_shared<picture>();
     auto left = std::make_shared<std::size_t>(ranks_.size());
     auto answered = [=, this] {
-      if (--*left == 0) consider(now);
+      if (--*left > 0) return;
+      doubt(*now);
+      consider(now);
     };
     for (const auto& rank : ranks_)
       self_->request(rank, caf::infinite, describe_wait{})
           .then(
-              [=](const wait_described& of) {
+              [=, this](const wait_described& of) {
                 now->take(of);
+                if (of.now == wait_described::state::ended)
+                  quiet_.ended(of.rank);
+                else
+                  quiet_.saw(clock(), of.rank, of.progress);
                 answered();
               },
               [=](caf::error&) { answered(); });
@@ -65,7 +75,7 @@ class stall_watch {
     std::set<rank_id> ended;
 
     void take(const wait_described& of) {
-      if (of.now == wait_described::state::ended) ended.insert(of.wait.rank);
+      if (of.now == wait_described::state::ended) ended.insert(of.rank);
       if (of.now != wait_described::state::waits) return;
       waits.push_back(of.wait);
       turns.emplace(of.wait.rank, of.turn);
@@ -75,6 +85,38 @@ class stall_watch {
       return now != turns.end() && then != before.turns.end() && now->second == then->second;
     }
   };
+
+  nanos clock() const { return self_->clock().now().time_since_epoch(); }
+
+  /// Warns of what has waited for long.
+  void doubt(const picture& now) {
+    auto waits = quiet_.due(clock());
+    if (waits.empty()) return;
+    with_open([=, this, ended = now.ended](std::vector<open_operation> open) mutable {
+      const wait_graph stuck{run_.world, waits, ended, open};
+      if (!stuck.stuck().empty()) {
+        warn(stuck, fmt::format("suspected deadlock, nothing has come of it for {} s: ",
+                                seconds(quiet_.quiet_for(clock(), stuck.stuck()))));
+        return quiet_.looked(clock(), true);
+      }
+      std::set<rank_id> outside;
+      if (!quiet_.all_quiet(clock(), outside)) return quiet_.looked(clock(), false);
+      ended.insert(outside.begin(), outside.end());
+      const wait_graph behind{run_.world, waits, ended, std::move(open)};
+      if (!behind.stuck().empty())
+        warn(behind, fmt::format("no rank has called anything for {} s: ",
+                                 seconds(quiet_.quiet_for(clock(), behind.stuck()))));
+      quiet_.looked(clock(), !behind.stuck().empty());
+    });
+  }
+  static long long seconds(nanos time) {
+    return std::chrono::duration_cast<std::chrono::seconds>(time).count();
+  }
+  void warn(const wait_graph& waits, const std::string& how) {
+    auto what = waits.describe();
+    what.text = how + waits.who_waits_for_whom();
+    self_->send(recorder_, record_warning{std::move(what)});
+  }
 
   void consider(const std::shared_ptr<picture>& now) {
     auto before = std::exchange(before_, now);
@@ -143,6 +185,7 @@ class stall_watch {
   recorder_actor recorder_;
   std::shared_ptr<const picture> before_;
   std::unique_ptr<const wait_graph> suspected_;
+  quiet_ranks quiet_;
 };
 
 stall_watch_actor::behavior_type behave(self_pointer self, const run_surroundings& run,

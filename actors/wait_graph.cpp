@@ -80,34 +80,46 @@ std::vector<rank_id> wait_graph::circle() const {
   return {};
 }
 
+/// The circle, or those who wait for nobody that is stuck.
+std::vector<rank_id> wait_graph::named() const {
+  auto all = circle();
+  if (all.empty())
+    std::copy_if(stuck_.begin(), stuck_.end(), std::back_inserter(all),
+                 [this](rank_id rank) { return !next(rank); });
+  return all;
+}
+
+std::string wait_graph::sentence_of(const std::vector<rank_id>& named) const {
+  constexpr std::size_t named_max = 8;
+  const bool in_circle = next(named.front()).has_value();
+  std::string text;
+  for (std::size_t n = 0; n < named.size() && n < named_max; ++n) {
+    const auto& [operation, call] = why(named[n]);
+    text += (n ? "; " : "") + call->text;
+    if (in_circle)
+      text += fmt::format(" and waits for rank {}", named[(n + 1) % named.size()].value);
+    else if (!operation->lacking.empty())
+      text += fmt::format(" and waits for rank {}", operation->lacking.front().value);
+  }
+  if (named.size() > named_max) text += fmt::format("; and {} more", named.size() - named_max);
+  if (const auto others = stuck_.size() - named.size())
+    text += fmt::format("; {} other rank{} wait{} behind", others, others == 1 ? "" : "s",
+                        others == 1 ? "s" : "");
+  return text;
+}
+
 finding wait_graph::describe() const {
   TROUPE_ASSERT(!stuck_.empty());
   finding what;
   what.kind = errc::deadlock;
-  what.cycle = circle();
-  auto named = what.cycle;
-  if (named.empty())
-    std::copy_if(stuck_.begin(), stuck_.end(), std::back_inserter(named),
-                 [this](rank_id rank) { return !next(rank); });
+  what.ranks = named();
+  if (next(what.ranks.front())) what.cycle = what.ranks;
   what.text = what.cycle.empty()       ? "nobody can do what is waited for: "
               : what.cycle.size() == 1 ? "a rank waits for itself for ever: "
                                        : "ranks wait for each other for ever: ";
-  constexpr std::size_t named_max = 8;
-  for (std::size_t n = 0; n < named.size() && n < named_max; ++n) {
-    const auto& [operation, call] = why(named[n]);
-    what.text += (n ? "; " : "") + call->text;
-    if (!what.cycle.empty())
-      what.text += fmt::format(" and waits for rank {}", named[(n + 1) % named.size()].value);
-    else if (!operation->lacking.empty())
-      what.text += fmt::format(" and waits for rank {}", operation->lacking.front().value);
-  }
-  if (named.size() > named_max) what.text += fmt::format("; and {} more", named.size() - named_max);
-  if (const auto others = stuck_.size() - named.size())
-    what.text += fmt::format("; {} other rank{} wait{} behind", others, others == 1 ? "" : "s",
-                             others == 1 ? "s" : "");
-  what.communicator = why(named.front()).operation->communicator;
-  what.sequence = why(named.front()).operation->sequence;
-  what.ranks = std::move(named);
+  what.text += sentence_of(what.ranks);
+  what.communicator = why(what.ranks.front()).operation->communicator;
+  what.sequence = why(what.ranks.front()).operation->sequence;
   std::sort(what.ranks.begin(), what.ranks.end());
   for (auto rank : what.ranks) {
     what.operations.push_back(why(rank).operation->name);

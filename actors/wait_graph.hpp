@@ -58,6 +58,8 @@ class wait_graph {
   /// Says who waits for whom: the circle if there is one, and who else waits behind it. Only when
   /// some are stuck.
   finding describe() const;
+  /// The same without saying how sure it is: "rank 0 called … and waits for rank 1; …".
+  std::string who_waits_for_whom() const { return sentence_of(named()); }
 
  private:
   struct reason {
@@ -70,6 +72,8 @@ class wait_graph {
   const reason& why(rank_id rank) const;
   std::optional<rank_id> next(rank_id rank) const;
   std::vector<rank_id> circle() const;
+  std::vector<rank_id> named() const;
+  std::string sentence_of(const std::vector<rank_id>& named) const;
 
   std::uint32_t world_;
   std::set<rank_id> ended_;

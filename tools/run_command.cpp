@@ -183,6 +183,12 @@ int run_command(int argc, char** argv) {
                  "auto, it is mapped where there is no GPU")
       ->check(CLI::IsMember({"auto", "cpu", "real"}))
       ->capture_default_str();
+  double warn_after = 60;
+  app.add_option("--warn-after", warn_after,
+                 "seconds after which ranks that wait and may do so for ever are warned of; five "
+                 "times as long when no rank calls anything")
+      ->check(CLI::Range(0.1, 1e6))
+      ->capture_default_str();
   app.add_flag("-q,--quiet", quiet, "no progress line, no closing lines");
   app.add_option("command", options.command, "PROGRAM ARGS...")->required();
   app.positionals_at_end();
@@ -196,6 +202,7 @@ int run_command(int argc, char** argv) {
     return fail_early(found.error(), json);
   if (auto placed = place_on_hosts(options, world->count() > 0, hosts, per_host); !placed)
     return fail_early(placed.error(), json);
+  options.warn_after = nanos{static_cast<std::int64_t>(warn_after * 1e9)};
   if (!slots->count()) options.slots = std::min(cores, options.world);
   if (options.slots > options.world)
     return fail_early({errc::usage, fmt::format("--slots {} is more than the --world of {} ranks: "

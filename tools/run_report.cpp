@@ -25,21 +25,27 @@ int exit_of(std::int32_t wait_status) {
   return WIFSIGNALED(wait_status) ? -WTERMSIG(wait_status) : -1;
 }
 
+nlohmann::ordered_json to_json(const std::vector<finding>& findings) {
+  auto all = nlohmann::ordered_json::array();
+  for (const auto& found : findings)
+    all.push_back({{"kind", to_string(found.kind)},
+                   {"ranks", numbers(found.ranks)},
+                   {"communicator", fmt::format("{:016x}", found.communicator.value)},
+                   {"sequence", found.sequence.value},
+                   {"operations", found.operations},
+                   {"call_sites", found.call_sites},
+                   {"cycle", numbers(found.cycle)},
+                   {"text", found.text}});
+  return all;
+}
+
 }  // namespace
 
 nlohmann::ordered_json to_json(const run_account& run) {
   nlohmann::ordered_json all;
   all["outcome"] = to_string(run.report.outcome);
-  all["findings"] = nlohmann::ordered_json::array();
-  for (const auto& found : run.report.findings)
-    all["findings"].push_back({{"kind", to_string(found.kind)},
-                               {"ranks", numbers(found.ranks)},
-                               {"communicator", fmt::format("{:016x}", found.communicator.value)},
-                               {"sequence", found.sequence.value},
-                               {"operations", found.operations},
-                               {"call_sites", found.call_sites},
-                               {"cycle", numbers(found.cycle)},
-                               {"text", found.text}});
+  all["findings"] = to_json(run.report.findings);
+  all["warnings"] = to_json(run.report.warnings);
   all["world"] = run.world;
   all["slots"] = run.slots;
   all["wall_ns"] = run.report.wall_ns;

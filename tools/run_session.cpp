@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <future>
 #include <thread>
 
@@ -123,6 +124,11 @@ result<job_report> run_here(const run_options& options, run_tables& tables) {
   run.records = records.get();
   run.processes = &link;
   run.activity = activity.get();
+  run.warn_after = options.warn_after;
+  run.warn = [&](const std::string& text) {
+    progress.clear();
+    std::fprintf(stderr, "troupe run: warning: %s\n", text.c_str());
+  };
 
   wall_time_config config;
   caf::actor_system system{config};

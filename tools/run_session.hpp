@@ -24,6 +24,7 @@ struct run_options {
   std::string spill_folder;
   bool output_to_stderr = false;  ///< the program's own output (--json -)
   bool progress = true;
+  nanos warn_after = std::chrono::minutes{1};  ///< of ranks that wait, with nothing happening
 };
 
 /// Runs it to its end. An error: it could not begin (nothing is left behind); everything later is
