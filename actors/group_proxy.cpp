@@ -60,7 +60,7 @@ struct meeting {
 };
 
 struct message_call {
-  promise held;
+  std::optional<promise> held;  // none: a send that completed before its recv
   contribution bytes;
   std::uint32_t poster = 0;  // group rank
   operation_id operation;
@@ -80,6 +80,8 @@ struct group_state {
   std::map<sequence_number, meeting> meetings;
   std::map<sequence_number, abandoned> failing;
   std::map<point_to_point::ticket, message_call> posted;
+  /// Bytes of sends that completed before their recv, by group ranks from and to.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> on_the_way;
   std::map<std::uint32_t, error> withdrawn;
   point_to_point::ticket tickets = 0;
   payload_pools* pools = nullptr;
@@ -98,7 +100,7 @@ struct group_state {
     auto found = posted.extract(number);
     if (found.empty()) return;
     found.mapped().bytes.set_readers(0, *pools);
-    found.mapped().held.deliver(to_caf(why));
+    if (found.mapped().held) found.mapped().held->deliver(to_caf(why));
   }
   ~group_state() {  // CAF 0.17 has no broken promise: whoever still waits would wait for ever
     const error closed{errc::lost_rank, "the run has ended"};
@@ -396,6 +398,7 @@ class group_proxy {
       return to_caf(match.error());
     }
     auto held = self_->make_response_promise<collective_resolved>();
+    const auto size = bytes.view().size();
     state().posted.emplace(number, message_call{held, std::move(bytes), join.group_rank,
                                                 join.issue.operation, call, join.call_site});
     if (*match)
@@ -404,6 +407,9 @@ class group_proxy {
              call.root != any_source && gone != state().withdrawn.end()) {
       state().messages->withdraw(gone->first, false);
       fail_message_for_lack(number, gone->first);
+    } else if (call.op == operation::send && fits_on_the_way(join.group_rank, call.root, size)) {
+      state().posted.at(number).held.reset();
+      held.deliver(collective_resolved{nullptr, -1, 0});
     }
     return held;
   }
@@ -416,9 +422,21 @@ class group_proxy {
     if (size) pieces = std::make_shared<const std::vector<payload>>(1, bytes.slice(0, size));
     bytes.set_readers(size ? 1 : 0, *run_.pools);
     ++run_.tables->resolutions;
-    recv.mapped().held.deliver(
+    recv.mapped().held->deliver(
         collective_resolved{pieces, static_cast<std::int32_t>(match.source), 0});
-    send.mapped().held.deliver(collective_resolved{nullptr, -1, 0});
+    if (send.mapped().held)
+      send.mapped().held->deliver(collective_resolved{nullptr, -1, 0});
+    else
+      state().on_the_way[{match.source, match.destination}] -= size;
+  }
+
+  /// Counts the bytes in, if a send may complete before its recv.
+  bool fits_on_the_way(std::uint32_t from, std::int32_t to, std::uint64_t size) {
+    if (run_.eager_bytes == 0) return false;
+    auto& bytes = state().on_the_way[{from, static_cast<std::uint32_t>(to)}];
+    if (size > run_.eager_bytes || bytes > run_.eager_bytes - size) return false;
+    bytes += size;
+    return true;
   }
 
   self_pointer self_;

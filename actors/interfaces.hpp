@@ -108,6 +108,9 @@ struct run_surroundings {
   run_records* records{};  ///< null: nothing is written
   process_control* processes{};
   process_activity* activity{};  ///< null: sleepers are not looked for
+  /// A send completes before its recv while what its sender has on the way to that peer is no more
+  /// bytes than this (NCCL's FIFO, MPI's eager limit); 0: each waits for its recv.
+  std::uint64_t eager_bytes = 0;
   /// Told what may be wrong, when it is found; from any thread of ours.
   std::function<void(const std::string&)> warn;
   /// Ranks that have waited this long are looked at for what may be wrong.

@@ -183,6 +183,18 @@ int run_command(int argc, char** argv) {
                  "auto, it is mapped where there is no GPU")
       ->check(CLI::IsMember({"auto", "cpu", "real"}))
       ->capture_default_str();
+  app.add_option(
+         "--semantics", options.semantics,
+         "whose rules process groups follow (which types and reductions there are, messages "
+         "by tag or in order): gloo, nccl, mpi; asked: those of the backend that the "
+         "program names")
+      ->check(CLI::IsMember({"asked", "gloo", "nccl", "mpi"}))
+      ->capture_default_str();
+  app.add_option("--eager-sends", options.eager_bytes,
+                 "bytes that a rank's sends to another may have on the way without their recv "
+                 "(default: 0, a send waits for its recv)")
+      ->transform(CLI::AsSizeValue(false))
+      ->transform(CLI::Validator{refuse_negative, ""});
   double warn_after = 60;
   app.add_option("--warn-after", warn_after,
                  "seconds after which ranks that wait and may do so for ever are warned of; five "

@@ -100,7 +100,9 @@ result<job_report> run_here(const run_options& options, run_tables& tables) {
   plan.world = options.world;
   plan.per_host = options.per_host;
   plan.once = options.once;
-  plan.environment = {{"TROUPE_SOCKET", listener->name()}, {"TROUPE_CUDA", options.cuda}};
+  plan.environment = {{"TROUPE_SOCKET", listener->name()},
+                      {"TROUPE_CUDA", options.cuda},
+                      {"TROUPE_SEMANTICS", options.semantics}};
   plan.library_folder = libraries;
   TROUPE_TRY(ranks, launcher::start(plan));  // forks: before any thread
   TROUPE_TRY(workers, make_worker_pool(std::clamp(std::thread::hardware_concurrency(), 1u, 4u)));
@@ -125,6 +127,7 @@ result<job_report> run_here(const run_options& options, run_tables& tables) {
   run.processes = &link;
   run.activity = activity.get();
   run.warn_after = options.warn_after;
+  run.eager_bytes = options.eager_bytes;
   run.warn = [&](const std::string& text) {
     progress.clear();
     std::fprintf(stderr, "troupe run: warning: %s\n", text.c_str());

@@ -24,6 +24,8 @@ struct run_options {
   std::string spill_folder;
   bool output_to_stderr = false;  ///< the program's own output (--json -)
   bool progress = true;
+  std::string semantics = "asked";  ///< asked, gloo, nccl or mpi: whose rules groups follow
+  std::uint64_t eager_bytes = 0;    ///< of sends that complete before their recv
   nanos warn_after = std::chrono::minutes{1};  ///< of ranks that wait, with nothing happening
 };
 

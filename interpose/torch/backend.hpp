@@ -23,7 +23,8 @@ class troupe_backend : public c10d_base {
     std::vector<std::uint32_t> members;  ///< the run's ranks, in the group's order
     int rank = 0;                        ///< this process's place among them
     semantics rules{};
-    std::string name;  ///< for sentences
+    std::string name;   ///< for sentences
+    std::string asked;  ///< the backend that the program named
   };
   using work_ptr = c10::intrusive_ptr<c10d::Work>;
 
@@ -37,7 +38,7 @@ class troupe_backend : public c10d_base {
 
   const std::string getBackendName() const override { return "troupe"; }
   /// "gloo", "nccl" or "mpi": the backend the program asked for.
-  std::string rules_name() const { return to_string(group_.rules); }
+  const std::string& asked() const { return group_.asked; }
 
   work_ptr broadcast(tensor_list&, const c10d::BroadcastOptions&) override;
   work_ptr allreduce(tensor_list&, const c10d::AllreduceOptions&) override;

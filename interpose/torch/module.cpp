@@ -8,6 +8,9 @@
 #include <pybind11/chrono.h>
 #include <pybind11/stl.h>
 
+#include <cstdlib>
+#include <string_view>
+
 #include "interpose/torch/backend.hpp"
 #include "interpose/torch/call_site.hpp"
 #include "interpose/torch/gil.hpp"
@@ -21,7 +24,10 @@ namespace troupe {
 
 namespace {
 
-semantics rules_named(const std::string& backend) {
+/// The rules of that backend, or those that `troupe run --semantics` names.
+semantics rules_for(std::string backend) {
+  const char* said = std::getenv("TROUPE_SEMANTICS");
+  if (said && *said && std::string_view{said} != "asked") backend = said;
   for (auto rules : {semantics::gloo, semantics::nccl, semantics::mpi})
     if (backend == to_string(rules)) return rules;
   refuse("no rules for a backend named " + backend);
@@ -31,9 +37,9 @@ semantics rules_named(const std::string& backend) {
 c10::intrusive_ptr<c10d_base> make_backend(std::vector<std::uint32_t> members, int rank,
                                            const std::string& backend, std::string name,
                                            std::chrono::milliseconds timeout) {
-  auto rules = rules_named(backend);
+  auto rules = rules_for(backend);
   without_gil unlocked;
-  return troupe_backend::open({std::move(members), rank, rules, std::move(name)}, timeout);
+  return troupe_backend::open({std::move(members), rank, rules, std::move(name), backend}, timeout);
 }
 
 }  // namespace
@@ -49,7 +55,7 @@ PYBIND11_MODULE(troupe_c10d, module) {
   // What the group asked for; torch asks its own classes whether this is one of theirs.
   py::class_<troupe::troupe_backend, troupe::c10d_base, c10::intrusive_ptr<troupe::troupe_backend>>(
       module, "backend")
-      .def_property_readonly("rules", &troupe::troupe_backend::rules_name)
+      .def_property_readonly("asked", &troupe::troupe_backend::asked)
       .def_property_readonly_static("is_per_device",
                                     [](py::object) { return TORCH_VERSION_MAJOR >= 2; })
 #if TORCH_VERSION_MAJOR >= 2

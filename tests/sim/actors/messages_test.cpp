@@ -154,6 +154,42 @@ TEST_CASE("large messages travel in regions, which are free afterwards") {
   check_done(outcome, options);
 }
 
+TEST_CASE("sends complete before their recv up to the eager limit, and again once received") {
+  nanos third{}, late{};
+  job_options options;
+  options.world = 2;
+  options.slots = 2;
+  options.eager_bytes = 16;
+  options.program = [&](scripted_rank& rank) -> script {
+    const auto group = rank.open_world();
+    if (rank.me.value == 0) {
+      for (std::int64_t n = 0; n < 2; ++n) {
+        const auto bytes = number(n);
+        co_await rank.wait(rank.issue(group, calls::send(1, 1), bytes));
+      }
+      const auto bytes = number(2);
+      const auto sent = rank.issue(group, calls::send(1, 1), bytes);
+      CHECK_FALSE(co_await rank.test(sent));
+      co_await rank.wait(sent);
+      third = rank.now();
+      const auto more = number(3);
+      co_await rank.wait(rank.issue(group, calls::send(1, 1), more));  // all there was is received
+    } else {
+      co_await rank.compute(1s);
+      late = rank.now();
+      for (std::int64_t n = 0; n < 4; ++n) {
+        if (n == 3) co_await rank.compute(1s);
+        auto got = co_await rank.wait(rank.issue(group, calls::recv(0, 1)));
+        CHECK(number_of(got) == n);
+      }
+    }
+  };
+  auto outcome = run(options);
+  check_done(outcome, options);
+  CHECK(third >= late);
+  CHECK(third < late + 1s);
+}
+
 TEST_CASE("messages with tags are received in another order under gloo") {
   job_options options;
   options.program = [](scripted_rank& rank) -> script {

@@ -242,6 +242,7 @@ job_outcome run(const job_options& options) {
   run_surroundings around;
   around.world = options.world;
   around.slots = options.slots;
+  around.eager_bytes = options.eager_bytes;
   around.start = scheduler.now();
   around.memory = memory.get();
   around.workers = workers.get();

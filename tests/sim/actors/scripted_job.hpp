@@ -33,6 +33,7 @@ struct job_options {
   std::vector<kill> kills;  ///< by somebody outside
   std::optional<nanos> interrupt_at;
   std::uint64_t memory_bytes = 64 << 20, spill_bytes = 0;
+  std::uint64_t eager_bytes = 0;
   std::string trace;  ///< a path; empty: nothing is recorded
   nanos limit = std::chrono::hours{2};
 };

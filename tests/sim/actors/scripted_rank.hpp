@@ -98,6 +98,7 @@ class scripted_rank {
   void wake();
   void kill(std::int32_t signal);
 
+  nanos now() const { return around_.now(); }
   bool alive() const { return alive_; }
   bool asleep() const { return asleep_; }
   std::uint64_t cpu_ns() const;

@@ -22,23 +22,23 @@ def _has_backends(c10d):
 
 
 class _Replacement(type):
-    """A class that makes our backend when called; `rules` is what the program calls it by.
+    """A class that makes our backend when called; `asked` is what the program calls it by.
 
     Before torch 2 nothing is an instance of it: torch asks "is it a ProcessGroupNCCL?" only to put object collectives and
     barriers on a GPU. Since then it asks to be sure of what it made.
     """
-    rules = None
+    asked = None
 
     def __instancecheck__(cls, instance):
         ours = c10d_module().backend
-        return ours.is_per_device and isinstance(instance, ours) and instance.rules == cls.rules
+        return ours.is_per_device and isinstance(instance, ours) and instance.asked == cls.asked
 
 
 def replace_gloo(c10d):
     """ProcessGroupGloo(store, rank, size, timeout=…)."""
 
     class ProcessGroupGloo(metaclass=_Replacement):
-        rules = "gloo"
+        asked = "gloo"
 
         def __new__(cls, store, rank, size, timeout=c10d.default_pg_timeout, **_newer):
             return _make(c10d, "gloo", store, rank, size, timeout)
@@ -57,7 +57,7 @@ def replace_nccl(c10d):
             self._timeout = c10d.default_pg_timeout
 
     class ProcessGroupNCCL(metaclass=_Replacement):
-        rules = "nccl"
+        asked = "nccl"
 
         def __new__(cls, store, rank, size, options=None, *_, **named):
             timeout = getattr(options, "_timeout", named.get("timeout", c10d.default_pg_timeout))
@@ -82,7 +82,7 @@ def replace_mpi(c10d):
     """ProcessGroupMPI.create(ranks): ranks and world are the run's; None for who is not a member."""
 
     class ProcessGroupMPI(metaclass=_Replacement):
-        rules = "mpi"
+        asked = "mpi"
 
         @staticmethod
         def create(ranks):
