@@ -13,14 +13,11 @@
 #include <caf/typed_event_based_actor.hpp>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 
-#include "actors/collective_execution.hpp"
 #include "actors/errors.hpp"
+#include "actors/group_state.hpp"
 #include "actors/interfaces.hpp"
-#include "actors/point_to_point.hpp"
-#include "actors/rendezvous.hpp"
 #include "actors/run_tables.hpp"
 #include "actors/site_agreement.hpp"
 #include "gpu/worker_pool.hpp"
@@ -45,69 +42,10 @@ namespace {
 
 using proxy_self =
     group_proxy_actor::extend<caf::reacts_to<fold_done>, caf::reacts_to<reduction_finished>>;
-using promise = caf::typed_response_promise<collective_resolved>;
 
 /// A fold of fewer bytes runs in the handler: a worker costs more than it (and it stays far below
 /// 100 µs).
 constexpr std::uint64_t bytes_in_handler_max = 128 * KiB;
-
-struct meeting {
-  std::shared_ptr<collective_execution> execution;  // shared with the workers' jobs
-  std::map<std::uint32_t, promise> waiting;         // by group rank
-  bool all_joined = false;
-  std::uint32_t depth = 0;  // the greatest of its members'
-  std::uint32_t jobs = 0;
-};
-
-struct message_call {
-  std::optional<promise> held;  // none: a send that completed before its recv
-  contribution bytes;
-  std::uint32_t poster = 0;  // group rank
-  operation_id operation;
-  collective_call call;
-  std::string call_site;
-};
-
-/// A failed collective whose folds still run: until the last is done its regions are not free.
-struct abandoned {
-  std::shared_ptr<collective_execution> execution;
-  std::uint32_t jobs = 0;
-};
-
-struct group_state {
-  std::optional<rendezvous> calls;
-  std::optional<point_to_point> messages;
-  std::map<sequence_number, meeting> meetings;
-  std::map<sequence_number, abandoned> failing;
-  std::map<point_to_point::ticket, message_call> posted;
-  /// Bytes of sends that completed before their recv, by group ranks from and to.
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> on_the_way;
-  std::map<std::uint32_t, error> withdrawn;
-  point_to_point::ticket tickets = 0;
-  payload_pools* pools = nullptr;
-
-  void fail(sequence_number sequence, const error& why) {
-    auto found = meetings.extract(sequence);
-    if (found.empty()) return;
-    auto& meeting = found.mapped();
-    if (meeting.jobs == 0)
-      meeting.execution->abandon();
-    else
-      failing[sequence] = {meeting.execution, meeting.jobs};
-    for (auto& [member, held] : meeting.waiting) held.deliver(to_caf(why));
-  }
-  void fail_message(point_to_point::ticket number, const error& why) {
-    auto found = posted.extract(number);
-    if (found.empty()) return;
-    found.mapped().bytes.set_readers(0, *pools);
-    if (found.mapped().held) found.mapped().held->deliver(to_caf(why));
-  }
-  ~group_state() {  // CAF 0.17 has no broken promise: whoever still waits would wait for ever
-    const error closed{errc::lost_rank, "the run has ended"};
-    while (!meetings.empty()) fail(meetings.begin()->first, closed);
-    while (!posted.empty()) fail_message(posted.begin()->first, closed);
-  }
-};
 
 using self_pointer = proxy_self::stateful_pointer<group_state>;
 
@@ -115,7 +53,7 @@ class group_proxy {
  public:
   group_proxy(self_pointer self, const run_surroundings& run, const communicator_entry& entry,
               recorder_actor recorder)
-      : self_(self), run_(run), id_(entry.id), rules_(entry.rules), recorder_(std::move(recorder)) {
+      : self_(self), run_(run), id_(entry.id), recorder_(std::move(recorder)) {
     auto name = entry.name.empty() ? fmt::format("communicator {:x}", entry.id.value) : entry.name;
     self_->state.calls.emplace(entry.members, name);
     self_->state.messages.emplace(entry.members, entry.rules, name);
@@ -348,7 +286,7 @@ class group_proxy {
     state().failing.erase(found);
   }
 
-  void run_steps(sequence_number sequence, meeting& meeting,
+  void run_steps(sequence_number sequence, group_state::meeting& meeting,
                  std::vector<reduction_tree::step> steps) {
     while (!steps.empty()) {
       auto step = std::move(steps.back());
@@ -399,8 +337,9 @@ class group_proxy {
     }
     auto held = self_->make_response_promise<collective_resolved>();
     const auto size = bytes.view().size();
-    state().posted.emplace(number, message_call{held, std::move(bytes), join.group_rank,
-                                                join.issue.operation, call, join.call_site});
+    state().posted.emplace(number,
+                           group_state::message_call{held, std::move(bytes), join.group_rank,
+                                                     join.issue.operation, call, join.call_site});
     if (*match)
       deliver(**match);
     else if (auto gone = state().withdrawn.find(static_cast<std::uint32_t>(call.root));
@@ -442,7 +381,6 @@ class group_proxy {
   self_pointer self_;
   run_surroundings run_;
   communicator_id id_;
-  semantics rules_;
   recorder_actor recorder_;
   site_agreement sites_;
 };
