@@ -166,6 +166,7 @@ void conversation::settle(locked& hold, callbacks mode) {
       lay_out(arrived, *record);
       hold.lock();
       laid_out_.push_back(std::move(arrived));
+      if (mode == callbacks::later) changed_.notify_all();  // whoever waits for it goes on with it
       continue;
     }
     auto through = std::move(laid_out_.front());
@@ -235,6 +236,15 @@ void conversation::drain(locked& hold, callbacks mode) {
   settle(hold, mode);
 }
 
+/// The answer that this thread waits for has come, and another thread lays it out or runs its
+/// callback: it will tell. Who reads the socket meanwhile would not hear of it.
+bool conversation::is_with_another_thread() {
+  const auto* mine = seat_if_any();
+  if (!mine || mine->now != thread_seat::state::waiting) return false;
+  const auto* record = operations_.find(mine->operation);
+  return record && record->now == operation_record::state::arrived;
+}
+
 bool conversation::step(locked& hold, moment until) {
   declare_if_blocked(hold);
   flush(hold);
@@ -243,7 +253,7 @@ bool conversation::step(locked& hold, moment until) {
   if (until <= now) return false;
   const bool may_lose_slot = holds_slot_ && !slot_asked_;
   const auto look_again = may_lose_slot ? std::min(until, now + slot_check_period) : until;
-  if (!reading_)
+  if (!reading_ && !is_with_another_thread())
     read(hold, look_again);
   else if (look_again == never)
     changed_.wait(hold);

@@ -102,6 +102,7 @@ class conversation {
   void settle(locked&, callbacks mode);
   void lay_out(arrival& arrived, const operation_record& record);
   bool step(locked&, moment until);
+  bool is_with_another_thread();
   void read(locked&, moment until);
   void handle(to_rank::frame& frame);
   operation_record* answered(operation_id operation, operation_record::kind what);

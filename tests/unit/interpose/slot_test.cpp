@@ -228,6 +228,45 @@ TEST_CASE("a wait in a future's condition variable gives the slot up and comes b
   rank.finish();
 }
 
+TEST_CASE("who waits hears at once of a callback that the reader thread runs for it") {
+  constexpr int rounds = 200;
+  connected_rank rank;
+  const auto world = rank.open();
+  char future[64];
+  std::atomic<int> by_reader = 0;
+  std::atomic<std::thread::id> waiter;
+  const std::pair<std::atomic<int>*, std::atomic<std::thread::id>*> seen{&by_reader, &waiter};
+  rank.run([&](rank_client& client) {
+    waiter = std::this_thread::get_id();
+    for (int round = 0; round < rounds; ++round) {
+      auto barrier = barrier_of(world);
+      barrier.done = [](void* argument, int, const char*, std::int32_t) {
+        const auto& [count, waits] = *static_cast<decltype(&seen)>(argument);
+        if (std::this_thread::get_id() != waits->load()) ++*count;
+        std::this_thread::sleep_for(2ms);
+      };
+      barrier.argument = const_cast<void*>(static_cast<const void*>(&seen));
+      auto issued = client.issue(barrier);
+      RANK_CHECK(client.watch_future(*issued, future, future + sizeof future));
+      RANK_CHECK(client.wait(*issued, 0));
+    }
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  rank.port.expect<to_troupe::open_communicator>();
+  for (int round = 0; round < rounds; ++round) {
+    if (round > 0) rank.port.expect<to_troupe::awaited>();
+    const auto issue = rank.port.expect<to_troupe::issue>();
+    rank.port.expect<to_troupe::future_taken>();
+    rank.port.expect<to_troupe::blocked>();
+    rank.port.complete(issue.operation);
+  }
+  rank.finish();
+  // Otherwise it would look for itself every 50 ms.
+  const auto most = by_reader.load() * 25ms + rounds * 10ms;
+  INFO(by_reader.load() << " callbacks by the reader thread");
+  CHECK(std::chrono::steady_clock::now() - begin < most);
+}
+
 TEST_CASE("a wait beyond its time says so, also when its future is done before the slot is back") {
   connected_rank rank;
   const auto world = rank.open();
