@@ -108,13 +108,9 @@ class group_proxy {
       if (members[member] != gone.rank) continue;
       state().withdrawn.emplace(member, gone.cause);
       for (auto sequence : state().calls->missing(member)) fail_for_lack(sequence, member);
-      // What it sent is delivered even now; what only it could answer is not, and nobody misses
-      // what it would have received.
-      for (auto number : state().messages->withdraw(member, false))
-        if (state().posted.at(number).poster == member)
-          state().fail_message(number, {errc::lost_rank, gone.cause.context});
-        else
-          fail_message_for_lack(number, member);
+      // What others expect of it or sent to it is nothing yet: perhaps they never wait for that.
+      for (auto number : state().messages->withdraw(member))
+        state().fail_message(number, {errc::lost_rank, gone.cause.context});
     }
   }
 
@@ -227,14 +223,6 @@ class group_proxy {
     state().fail(sequence, why);
   }
 
-  void fail_message_for_lack(point_to_point::ticket number, std::uint32_t member) {
-    const auto& cause = state().withdrawn.at(member);
-    error why{cause.code == errc::none ? errc::mismatch : cause.code,
-              cause.context + "; a send or recv of " + state().calls->name() + " lacks it"};
-    report(why, {}, {{this->member(member), {}, {}}});
-    state().fail_message(number, why);
-  }
-
   caf::result<collective_resolved> meet(const join_collective& join, contribution bytes) {
     const auto sequence = join.issue.sequence;
     const bool failed_before = state().calls->has_failed(sequence);
@@ -342,11 +330,7 @@ class group_proxy {
                                                      join.issue.operation, call, join.call_site});
     if (*match)
       deliver(**match);
-    else if (auto gone = state().withdrawn.find(static_cast<std::uint32_t>(call.root));
-             call.root != any_source && gone != state().withdrawn.end()) {
-      state().messages->withdraw(gone->first, false);
-      fail_message_for_lack(number, gone->first);
-    } else if (call.op == operation::send && fits_on_the_way(join.group_rank, call.root, size)) {
+    else if (call.op == operation::send && fits_on_the_way(join.group_rank, call.root, size)) {
       state().posted.at(number).held.reset();
       held.deliver(collective_resolved{nullptr, -1, 0});
     }

@@ -72,19 +72,14 @@ std::vector<point_to_point::open_call> point_to_point::open() const {
   return all;
 }
 
-std::vector<point_to_point::ticket> point_to_point::withdraw(std::uint32_t group_rank,
-                                                             bool own_sends) {
+std::vector<point_to_point::ticket> point_to_point::withdraw(std::uint32_t group_rank) {
   std::vector<ticket> gone;
-  for (auto* side : {&sends_, &recvs_})
-    for (auto& [destination, calls] : *side)
-      std::erase_if(calls, [&](const posted& call) {
-        const bool own = call.group_rank == group_rank;
-        const bool towards = call.call.root == static_cast<std::int32_t>(group_rank);
-        const bool keep_own = own && call.call.op == operation::send && !own_sends;
-        if ((!own && !towards) || keep_own) return false;
-        gone.push_back(call.number);
-        return true;
-      });
+  for (auto& [destination, calls] : recvs_)
+    std::erase_if(calls, [&](const posted& call) {
+      if (call.group_rank != group_rank) return false;
+      gone.push_back(call.number);
+      return true;
+    });
   return gone;
 }
 

@@ -45,9 +45,9 @@ class point_to_point {
   };
   /// What waits, the oldest first.
   std::vector<open_call> open() const;
-  /// The tickets of all calls that only this member could have met, or that it posted; forgets
-  /// them.
-  std::vector<ticket> withdraw(std::uint32_t group_rank, bool own_sends);
+  /// The member has ended: forgets what it would have received, and returns its tickets. What it
+  /// sent can still be received; what others sent to it or expect of it stays open.
+  std::vector<ticket> withdraw(std::uint32_t group_rank);
 
  private:
   struct posted {

@@ -28,6 +28,8 @@ struct look_for_sleepers {};
 struct holders_seen {
   std::vector<std::pair<rank_id, process_activity::sample>> samples;
 };
+/// Ranks that want a free slot: all that ask at the same moment are known by now.
+struct grant_due {};
 struct examination_done {
   std::uint64_t number{};
   processes_examined seen;
@@ -37,6 +39,7 @@ struct examination_done {
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::look_for_sleepers)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::holders_seen)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::grant_due)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::examination_done)
 
 namespace troupe {
@@ -44,7 +47,7 @@ namespace {
 
 using keeper_self =
     slot_keeper_actor::extend<caf::reacts_to<look_for_sleepers>, caf::reacts_to<holders_seen>,
-                              caf::reacts_to<examination_done>>;
+                              caf::reacts_to<grant_due>, caf::reacts_to<examination_done>>;
 
 constexpr std::chrono::milliseconds look_period{10};
 
@@ -75,8 +78,16 @@ class keeper {
     auto held = self_->make_response_promise<slot_granted>();
     self_->state.waiting.emplace(ask.rank, held);
     table().want(ask.rank, ask.resolved, ask.yielded);
-    grant();
+    if (!table().has_free())
+      grant();
+    else if (!std::exchange(grant_is_due_, true))
+      self_->send(self_, grant_due{});
     return held;
+  }
+
+  void grant_now() {
+    grant_is_due_ = false;
+    grant();
   }
 
   void give_up(const give_up_slot& given) {
@@ -227,7 +238,7 @@ class keeper {
   std::vector<slot_interval> intervals_;
   std::vector<std::uint64_t> switch_ns_;
   std::uint64_t examinations_ = 0;
-  bool looking_ = false;
+  bool looking_ = false, grant_is_due_ = false;
 };
 
 keeper_self::behavior_type behave(self_pointer self, const run_surroundings& run,
@@ -240,6 +251,7 @@ keeper_self::behavior_type behave(self_pointer self, const run_surroundings& run
       [=](const give_up_slot& given) { slots->give_up(given); },
       [=](const leave_slots& left) { slots->leave(left); },
       [=](const examine_processes& ask) { return slots->examine(ask); },
+      [=](const grant_due&) { slots->grant_now(); },
       [=](const report_slots&) { return slots->report(); },
       [=](const look_for_sleepers&) { slots->look(); },
       [=](const holders_seen& seen) { slots->judge(seen); },

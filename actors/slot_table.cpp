@@ -5,7 +5,7 @@
 namespace troupe {
 
 slot_table::slot_table(std::uint32_t slots) {
-  for (std::uint32_t n = 0; n < slots; ++n) free_.insert({n});
+  for (std::uint32_t n = 0; n < slots; ++n) free_.emplace(slot_id{n}, std::nullopt);
 }
 
 void slot_table::know_group(communicator_id communicator, std::vector<rank_id> members) {
@@ -70,7 +70,7 @@ void slot_table::want(rank_id rank, const std::vector<wait_target>& resolved, bo
 }
 
 void slot_table::give_up(rank_id rank, const std::vector<wait_target>& waits_on) {
-  if (auto held = holding_.extract(rank); !held.empty()) free_.insert(held.mapped());
+  if (auto held = holding_.extract(rank); !held.empty()) free_.emplace(held.mapped(), rank);
   forget_waits_of(rank);
   for (const auto& target : waits_on) {
     auto [at, fresh] = waits_.try_emplace(target);
@@ -95,12 +95,12 @@ void slot_table::dequeue(rank_id rank) {
 }
 
 void slot_table::leave(rank_id rank) {
-  if (auto held = holding_.extract(rank); !held.empty()) free_.insert(held.mapped());
+  if (auto held = holding_.extract(rank); !held.empty()) free_.emplace(held.mapped(), rank);
   dequeue(rank);
   forget_waits_of(rank);
 }
 
-std::optional<rank_id> slot_table::most_wanted() const {
+const slot_table::group* slot_table::most_wanted() const {
   // A collective that lacks nobody is resolving; one whose missing members do not queue leads on to
   // the next.
   constexpr int collectives_looked_at_max = 64;
@@ -108,20 +108,41 @@ std::optional<rank_id> slot_table::most_wanted() const {
   for (auto at = by_need_.lower_bound({1, 0}); at != by_need_.end(); ++at) {
     if (++looked_at > collectives_looked_at_max) break;
     auto group = groups_.find(at->second.communicator);
-    if (group != groups_.end() && !group->second.queued.empty())
-      return group->second.queued.begin()->second;
+    if (group != groups_.end() && !group->second.queued.empty()) return &group->second;
   }
-  return std::nullopt;
+  return nullptr;
+}
+
+bool slot_table::wants_to_work(rank_id rank) const {
+  auto place = wanting_.find(rank);
+  return place != wanting_.end() && !place->second.yielded;
+}
+
+rank_id slot_table::whose_turn() const {
+  const auto* needed = most_wanted();
+  for (const auto& [slot, last] : free_) {
+    if (!last || !wants_to_work(*last)) continue;
+    if (!needed || needed->queued.contains({wanting_.at(*last).ticket, *last})) return *last;
+  }
+  return needed ? needed->queued.begin()->second : queue_.begin()->second;
+}
+
+/// The one it held last, else one that nobody in the queue held last.
+slot_id slot_table::slot_for(rank_id rank) const {
+  for (const auto& [slot, last] : free_)
+    if (last == rank) return slot;
+  for (const auto& [slot, last] : free_)
+    if (!last || !wants_to_work(*last)) return slot;
+  return free_.begin()->first;
 }
 
 std::optional<slot_table::grant> slot_table::next() {
   if (free_.empty() || queue_.empty()) return std::nullopt;
-  const auto rank = most_wanted().value_or(queue_.begin()->second);
+  const auto rank = whose_turn();
+  const auto slot = slot_for(rank);
   dequeue(rank);
-  const auto slot = *free_.begin();
-  free_.erase(free_.begin());
+  if (free_.extract(slot).mapped() != rank) ++switches_;
   holding_.emplace(rank, slot);
-  ++switches_;
   return grant{rank, slot};
 }
 

@@ -1,9 +1,10 @@
 // slot_table: which rank holds a slot, who waits for one, and whose turn is next.
 //
 // Order: first ranks that a collective still lacks for which others wait, those whose collective
-// lacks fewest members first; then the oldest. A rank that only polled (yielded) has no such claim,
-// or it would keep the others out. Fed by the ranks alone (want, give_up): it needs to ask nobody.
-// Everything is indexed; nothing scans the world.
+// lacks fewest members first; among equals the one that held the free slot last, which is no
+// switch; then the oldest. A rank that only polled (yielded) has no such claim, or it would keep
+// the others out. Fed by the ranks alone (want, give_up): it needs to ask nobody. Everything is
+// indexed; nothing scans the world.
 #pragma once
 
 #include <cstdint>
@@ -56,6 +57,8 @@ class slot_table {
   bool wanted() const { return !queue_.empty(); }
   /// Wanted by a rank that goes on with it, not only to poll again.
   bool wanted_for_work() const { return for_work_ > 0; }
+  bool has_free() const { return !free_.empty(); }
+  /// How often a slot went to another rank than the one that held it last.
   std::uint64_t switches() const { return switches_; }
 
  private:
@@ -76,10 +79,14 @@ class slot_table {
   wait_key key_of(const wait_target& target, const wait& what) const;
   void forget_wait(const wait_target& target);
   void forget_waits_of(rank_id rank);
-  std::optional<rank_id> most_wanted() const;
+  /// Of the ranks that want a slot, one for which others wait.
+  const group* most_wanted() const;
+  bool wants_to_work(rank_id rank) const;
+  rank_id whose_turn() const;
+  slot_id slot_for(rank_id rank) const;
   void dequeue(rank_id rank);
 
-  std::set<slot_id> free_;
+  std::map<slot_id, std::optional<rank_id>> free_;  // with who held it last
   std::map<rank_id, slot_id> holding_;
   std::map<rank_id, place> wanting_;
   std::map<std::uint64_t, rank_id> queue_;  // by ticket

@@ -145,11 +145,12 @@ class stall_watch {
     self_->request(slots_, caf::infinite, examine_processes{waits})
         .then(
             [=, this](const processes_examined& seen) mutable {
-              std::erase_if(waits, [&](const rank_wait& wait) {
-                return std::find(seen.may_act.begin(), seen.may_act.end(), wait.rank)
-                       != seen.may_act.end();
-              });
-              with_open([=, this](std::vector<open_operation> open) {
+              with_open([=, this](std::vector<open_operation> open) mutable {
+                std::erase_if(waits, [&](const rank_wait& wait) {
+                  return std::find(seen.may_act.begin(), seen.may_act.end(), wait.rank)
+                             != seen.may_act.end()
+                         && !is_hopeless(wait, now->ended, open);
+                });
                 auto graph =
                     std::make_unique<wait_graph>(run_.world, waits, now->ended, std::move(open));
                 if (!graph->stuck().empty()) suspected_ = std::move(graph);
@@ -157,6 +158,13 @@ class stall_watch {
               });
             },
             [](caf::error&) {});
+  }
+
+  /// The leading thread waits, and only ranks that have ended could do something about it: what
+  /// other threads of its process do is no help.
+  bool is_hopeless(const rank_wait& wait, const std::set<rank_id>& ended,
+                   const std::vector<open_operation>& open) const {
+    return !wait.takes_signals && !wait_graph{run_.world, {wait}, ended, open}.stuck().empty();
   }
 
   template <class Then>

@@ -99,7 +99,8 @@ std::string wait_graph::sentence_of(const std::vector<rank_id>& named) const {
     if (in_circle)
       text += fmt::format(" and waits for rank {}", named[(n + 1) % named.size()].value);
     else if (!operation->lacking.empty())
-      text += fmt::format(" and waits for rank {}", operation->lacking.front().value);
+      text += fmt::format(" and waits for rank {}{}", operation->lacking.front().value,
+                          ended_.contains(operation->lacking.front()) ? ", which has ended" : "");
   }
   if (named.size() > named_max) text += fmt::format("; and {} more", named.size() - named_max);
   if (const auto others = stuck_.size() - named.size())

@@ -45,6 +45,36 @@ void run_and_block(slot_table& table, rank_id rank, const std::vector<wait_targe
 
 }  // namespace
 
+TEST_CASE("who held a free slot last goes on with it, and that is no switch") {
+  slot_table table{2};
+  for (auto rank : ranks(4)) table.want(rank, {}, false);
+  CHECK(all_grants(table) == std::vector<std::uint32_t>{0, 1});
+  const auto slot = table.held_by({1});
+  table.give_up({0}, {target(everyone, 1)});
+  table.give_up({1}, {target(everyone, 1)});
+  CHECK(all_grants(table) == std::vector<std::uint32_t>{2, 3});
+  table.give_up({2}, {target(everyone, 1)});
+  table.give_up({3}, {target(everyone, 1)});
+  CHECK(table.switches() == 4);
+  for (auto rank : ranks(4)) table.want(rank, {target(everyone, 1)}, false);
+  CHECK(all_grants(table) == std::vector<std::uint32_t>{2, 3});
+  CHECK(table.held_by({3}) == slot);
+  CHECK(table.switches() == 4);
+  table.give_up({3}, {target(everyone, 2)});
+  CHECK(all_grants(table) == std::vector<std::uint32_t>{0});
+  CHECK(table.switches() == 5);
+}
+
+TEST_CASE("who held a free slot last stands back behind those for whom others wait") {
+  slot_table table{1};
+  table.know_group(pair_01, ranks(2));
+  run_and_block(table, {0}, {target(pair_01, 1)});
+  run_and_block(table, {2}, {});
+  table.want({2}, {}, false);
+  table.want({1}, {}, false);
+  CHECK(turns(table) == std::vector<std::uint32_t>{1, 2});
+}
+
 TEST_CASE("no more ranks hold slots than there are, each another one") {
   slot_table table{2};
   for (auto rank : ranks(4)) table.want(rank, {}, false);
@@ -125,7 +155,7 @@ TEST_CASE("a collective that is over wants nobody") {
   table.want({7}, {}, false);
   table.want({0}, {target(everyone, 1)}, false);
   table.want({1}, {}, false);
-  CHECK(turns(table) == std::vector<std::uint32_t>{7, 0, 1});
+  CHECK(turns(table) == std::vector<std::uint32_t>{0, 7, 1});  // 0 held it last
 }
 
 TEST_CASE("a rank that only polled has no claim on the next slot") {
@@ -142,12 +172,14 @@ TEST_CASE("a rank that polls for ever lets all others have their turns") {
   table.know_group(everyone, ranks(4));
   for (auto rank : ranks(4)) table.want(rank, {}, rank.value == 0);
   std::vector<int> turns_of(4);
+  auto grant = table.next();
   for (int n = 0; n < 40; ++n) {
-    auto grant = table.next();
     REQUIRE(grant);
-    ++turns_of[grant->rank.value];
-    table.give_up(grant->rank, {});
-    table.want(grant->rank, {}, grant->rank.value == 0);
+    const auto rank = grant->rank;
+    ++turns_of[rank.value];
+    table.give_up(rank, {});
+    grant = table.next();
+    table.want(rank, {}, rank.value == 0);
   }
   CHECK(turns_of == std::vector<int>{10, 10, 10, 10});
 }
