@@ -97,7 +97,7 @@ class group_proxy {
     ++run_.tables->collectives;
     ++run_.tables->resolutions;
     const auto depth = found.mapped().depth + 1;
-    run_.tables->note_depth(depth, static_cast<std::uint32_t>(calls.size()));
+    run_.tables->note_depth(depth, id_);
     for (auto& [member, held] : found.mapped().waiting)
       held.deliver(collective_resolved{results[member], -1, depth});
   }

@@ -1,6 +1,7 @@
 #include "actors/run_tables.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace troupe {
 
@@ -48,17 +49,36 @@ std::map<operation, run_tables::operation_count> run_tables::operations() const 
   return operations_;
 }
 
-void run_tables::note_depth(std::uint32_t depth, std::uint32_t members) {
+void run_tables::note_depth(std::uint32_t depth, communicator_id communicator) {
   std::lock_guard held{guard_};
-  if (members_at_depth_.size() <= depth) members_at_depth_.resize(depth + 1);
-  members_at_depth_[depth] = std::max(members_at_depth_[depth], members);
+  auto found = communicator_index_.find(communicator);
+  if (found == communicator_index_.end()) return;
+  if (at_depth_.size() <= depth) at_depth_.resize(depth + 1);
+  auto& here = at_depth_[depth];
+  if (std::find(here.begin(), here.end(), found->second) == here.end())
+    here.push_back(found->second);
 }
 
 std::uint64_t run_tables::switches_least(std::uint32_t world, std::uint32_t slots) const {
   std::lock_guard held{guard_};
   std::uint64_t least = world;
-  for (auto members : members_at_depth_)
-    if (members > slots) least += members - slots;
+  auto members = [this](std::uint32_t index) -> const auto& {
+    return communicators_[index].members;
+  };
+  for (auto here : at_depth_) {
+    std::stable_sort(here.begin(), here.end(), [&](auto one, auto other) {
+      return members(one).size() > members(other).size();
+    });
+    std::set<rank_id> counted;
+    for (auto index : here) {
+      const auto& of = members(index);
+      if (of.size() <= slots) break;
+      if (std::any_of(of.begin(), of.end(), [&](auto rank) { return counted.contains(rank); }))
+        continue;
+      counted.insert(of.begin(), of.end());
+      least += of.size() - slots;
+    }
+  }
   return least;
 }
 

@@ -43,10 +43,12 @@ class run_tables {
   std::atomic<std::uint64_t> collectives = 0;
   /// Calls that were resolved: whoever asks whether anything moves looks here.
   std::atomic<std::uint64_t> resolutions = 0;
-  /// A collective of this many members completed at this depth (dependency_depth.hpp).
-  void note_depth(std::uint32_t depth, std::uint32_t members);
-  /// The fewest grants that any order of a run of `world` ranks needs: each rank's first, and after
-  /// each depth all members run again but those that hold the slots.
+  /// A collective of this communicator completed at this depth (dependency_depth.hpp).
+  void note_depth(std::uint32_t depth, communicator_id communicator);
+  /// No order of a run of `world` ranks has fewer switches: each rank's first grant, and whenever a
+  /// collective completes, all its members run again before their next depth, of which at most
+  /// `slots` may still be where they ran. Of one depth those communicators count that share no
+  /// member. (Messages are left out, so that more may be needed.)
   std::uint64_t switches_least(std::uint32_t world, std::uint32_t slots) const;
 
  private:
@@ -57,7 +59,7 @@ class run_tables {
   std::unordered_map<std::string, std::uint32_t> call_site_index_{{"", 0}};
   std::size_t communicators_taken_ = 0, call_sites_taken_ = 1;
   std::map<operation, operation_count> operations_;
-  std::vector<std::uint32_t> members_at_depth_;
+  std::vector<std::vector<std::uint32_t>> at_depth_;  // communicators, each once
 };
 
 }  // namespace troupe
