@@ -84,7 +84,8 @@ using slot_keeper_actor =
                      caf::replies_to<take_slot>::with<slot_granted>,  // answered when a slot is
                                                                       // free and it is the rank's
                                                                       // turn
-                     caf::reacts_to<give_up_slot>, caf::reacts_to<leave_slots>,
+                     caf::reacts_to<slot_is_useful>, caf::reacts_to<give_up_slot>,
+                     caf::reacts_to<leave_slots>,
                      caf::replies_to<examine_processes>::with<processes_examined>,
                      caf::replies_to<report_slots>::with<slots_reported>>;
 

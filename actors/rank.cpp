@@ -12,12 +12,15 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 
 #include "actors/dependency_depth.hpp"
 #include "actors/errors.hpp"
+#include "actors/futile_turns.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/payload_pools.hpp"
+#include "actors/rank_state.hpp"
 #include "actors/rank_turn.hpp"
 #include "actors/run_tables.hpp"
 #include "graph/rank_graph_builder.hpp"
@@ -25,39 +28,6 @@
 
 namespace troupe {
 namespace {
-
-using slot_promise = caf::typed_response_promise<slot_granted>;
-
-/// An operation whose answer is owed to the driver.
-struct owed_answer {
-  std::function<void()> deliver;             // set once the result is known
-  std::function<void(const error&)> refuse;  // the rank ends before
-  std::optional<wait_target> target;         // what a slot_keeper may know of it
-  bool recorded = false;                     // it is a node of the graph
-};
-
-struct opened_group {
-  group_proxy_actor proxy;
-  std::uint32_t group_rank = 0, index = 0;
-  std::uint16_t stream = 0;
-  std::uint32_t size = 0;
-  bool ready = false;
-  std::optional<caf::error> refused;
-  std::vector<std::function<void()>> deferred;  // calls made before the proxy was known
-  std::map<std::tuple<operation, std::int32_t, std::int32_t>, std::uint64_t>
-      messages;  // by direction, peer, tag
-};
-
-struct rank_state {
-  std::map<operation_id, owed_answer> answers;
-  std::vector<slot_promise> wants_slot;
-
-  ~rank_state() {
-    const error over{errc::lost_rank, "the rank has ended"};
-    for (auto& [operation, answer] : answers) answer.refuse(over);
-    for (auto& held : wants_slot) held.deliver(to_caf(over));
-  }
-};
 
 using self_pointer = rank_actor::stateful_pointer<rank_state>;
 
@@ -83,7 +53,7 @@ class logical_rank {
     if (turn_.holds_slot()) return slot_granted{};
     auto held = self_->make_response_promise<slot_granted>();
     self_->state.wants_slot.push_back(held);
-    if (turn_.wants_slot()) ask_slot(false);
+    if (turn_.wants_slot()) ask_slot(claim::works);
     return held;
   }
 
@@ -94,7 +64,7 @@ class logical_rank {
     self_->state.wants_slot.push_back(held);
     if (turn_.blocked({}) == rank_turn::next::give_up_slot)
       give_up(release_reason::yielded, {}, yielded.at_ns);
-    if (turn_.wants_slot()) ask_slot(true);
+    if (turn_.wants_slot()) ask_slot(claim::polls);
     return held;
   }
 
@@ -153,6 +123,7 @@ class logical_rank {
       answer.target = wait_target{call.communicator, call.sequence};
     turn_.issued(call.operation);
     ++calls_;
+    futile_.calls();
     auto join = [this, &group, held, call, depth = depth_.now()] {
       if (group.refused)
         return settle(call.operation,
@@ -190,6 +161,7 @@ class logical_rank {
     };
     turn_.issued(ask.operation);
     ++calls_;
+    futile_.calls();
     self_->request(store_, caf::infinite, ask_store{me_, ask.operation, ask.request})
         .then(
             [this, held, operation = ask.operation](const store_reply& reply) {
@@ -213,7 +185,7 @@ class logical_rank {
         give_up(blocked.reason, blocked.operations, blocked.at_ns);
         break;
       case rank_turn::next::take_slot:
-        ask_slot(false);
+        ask_slot(claim::works);
         break;
       case rank_turn::next::nothing:
         break;
@@ -268,6 +240,13 @@ class logical_rank {
 
  private:
   std::map<operation_id, owed_answer>& answers() { return self_->state.answers; }
+  /// Collectives called and not resolved.
+  std::set<operation_id> open_collectives() {
+    std::set<operation_id> open;
+    for (const auto& [operation, answer] : answers())
+      if (answer.target && !answer.deliver) open.insert(operation);
+    return open;
+  }
   std::uint64_t now_ns() const {
     return static_cast<std::uint64_t>(
         (self_->clock().now().time_since_epoch() - run_.start).count());
@@ -328,7 +307,12 @@ class logical_rank {
     if (found->second.target) resolved_.push_back(*found->second.target);
     if (found->second.recorded) graph_.resolved(operation, now_ns());
     notice_lost_slot();
-    if (turn_.resolved(operation) == rank_turn::next::take_slot) ask_slot(false);
+    if (turn_.resolved(operation) == rank_turn::next::take_slot)
+      ask_slot(futile_.expected() && !open_collectives().empty() ? claim::in_vain : claim::works);
+    else if (asked_in_vain_ && open_collectives().empty()) {
+      asked_in_vain_ = false;
+      self_->send(slots_, slot_is_useful{me_});
+    }
     hand_over();
   }
 
@@ -347,17 +331,20 @@ class logical_rank {
       if (auto found = answers().find(operation); found != answers().end() && found->second.target)
         waits_on.push_back(*found->second.target);
     blocked_since_ns_ = since_start(at_ns);
+    futile_.ends(self_->clock().now().time_since_epoch(), operations);
     graph_.blocked(blocked_since_ns_);
     self_->send(slots_, give_up_slot{me_, why, std::move(waits_on)});
   }
 
-  void ask_slot(bool yielded) {
+  void ask_slot(claim what) {
+    asked_in_vain_ = what == claim::in_vain;
     self_
-        ->request(slots_, caf::infinite,
-                  troupe::take_slot{me_, std::exchange(resolved_, {}), yielded})
+        ->request(slots_, caf::infinite, troupe::take_slot{me_, std::exchange(resolved_, {}), what})
         .then(
             [this](const slot_granted& granted) {
               turn_.granted();
+              asked_in_vain_ = false;
+              futile_.begins(self_->clock().now().time_since_epoch(), open_collectives());
               ++goings_on_;
               ++switches_;
               const auto now = now_ns();
@@ -399,6 +386,8 @@ class logical_rank {
   std::vector<wait_target> resolved_;
   std::vector<std::int32_t> waiting_threads_;
   bool takes_signals_ = false;
+  futile_turns futile_;
+  bool asked_in_vain_ = false;
   bool ended_ = false;
   std::uint64_t goings_on_ = 0;          // grows whenever it waits anew or goes on
   std::uint64_t calls_ = 0, polls_ = 0;  // rank_progress'

@@ -124,7 +124,11 @@ struct watch_process {
 struct take_slot {
   rank_id rank;
   std::vector<wait_target> resolved;
-  bool yielded{};
+  claim what{};
+};
+/// The slot that the rank asked for as if in vain is worth having now.
+struct slot_is_useful {
+  rank_id rank;
 };
 struct slot_granted {
   slot_id slot;
@@ -241,6 +245,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::wait_described)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::watch_process)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::take_slot)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::slot_granted)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::slot_is_useful)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::give_up_slot)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::leave_slots)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::know_group)

@@ -77,17 +77,19 @@ class keeper {
   caf::result<slot_granted> take(const take_slot& ask) {
     auto held = self_->make_response_promise<slot_granted>();
     self_->state.waiting.emplace(ask.rank, held);
-    table().want(ask.rank, ask.resolved, ask.yielded);
-    if (!table().has_free())
-      grant();
-    else if (!std::exchange(grant_is_due_, true))
-      self_->send(self_, grant_due{});
+    table().want(ask.rank, ask.resolved, ask.what);
+    grant_soon();
     return held;
   }
 
   void grant_now() {
     grant_is_due_ = false;
     grant();
+  }
+
+  void promote(const slot_is_useful& ask) {
+    table().works_now(ask.rank);
+    grant_soon();
   }
 
   void give_up(const give_up_slot& given) {
@@ -176,6 +178,14 @@ class keeper {
     return static_cast<std::uint64_t>((at.time_since_epoch() - run_.start).count());
   }
 
+  /// Once all who ask at the same moment are known.
+  void grant_soon() {
+    if (!table().has_free())
+      grant();
+    else if (!std::exchange(grant_is_due_, true))
+      self_->send(self_, grant_due{});
+  }
+
   void grant() {
     while (auto grant = table().next()) {
       const auto now = self_->clock().now();
@@ -248,6 +258,7 @@ keeper_self::behavior_type behave(self_pointer self, const run_surroundings& run
       [=](const watch_process& process) { slots->watch(process); },
       [=](const know_group& group) { slots->know(group); },
       [=](const take_slot& ask) { return slots->take(ask); },
+      [=](const slot_is_useful& ask) { slots->promote(ask); },
       [=](const give_up_slot& given) { slots->give_up(given); },
       [=](const leave_slots& left) { slots->leave(left); },
       [=](const examine_processes& ask) { return slots->examine(ask); },

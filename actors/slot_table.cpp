@@ -13,7 +13,8 @@ void slot_table::know_group(communicator_id communicator, std::vector<rank_id> m
   if (!fresh) return;
   for (auto member : members) {
     groups_of_[member].push_back(communicator);
-    if (auto place = wanting_.find(member); place != wanting_.end() && !place->second.yielded)
+    if (auto place = wanting_.find(member);
+        place != wanting_.end() && place->second.what == claim::works)
       at->second.queued.emplace(place->second.ticket, member);
   }
   // Who waits for a collective of it already was ranked without knowing how many it lacks.
@@ -56,17 +57,29 @@ void slot_table::forget_waits_of(rank_id rank) {
   }
 }
 
-void slot_table::want(rank_id rank, const std::vector<wait_target>& resolved, bool yielded) {
+void slot_table::want(rank_id rank, const std::vector<wait_target>& resolved, claim what) {
   TROUPE_ASSERT(!wanting_.contains(rank) && !holding_.contains(rank), rank.value);
   for (const auto& target : resolved) forget_wait(target);
   forget_waits_of(rank);
-  const auto ticket = ++tickets_;
-  wanting_.emplace(rank, place{ticket, yielded});
-  queue_.emplace(ticket, rank);
-  if (yielded) return;
+  enqueue(rank, {++tickets_, what});
+}
+
+void slot_table::works_now(rank_id rank) {
+  auto found = wanting_.find(rank);
+  if (found == wanting_.end() || found->second.what != claim::in_vain) return;
+  const auto ticket = found->second.ticket;
+  dequeue(rank);
+  enqueue(rank, {ticket, claim::works});
+}
+
+void slot_table::enqueue(rank_id rank, place at) {
+  wanting_.emplace(rank, at);
+  (at.what == claim::in_vain ? in_vain_ : queue_).emplace(at.ticket, rank);
+  if (at.what != claim::works) return;
   ++for_work_;
   if (auto groups = groups_of_.find(rank); groups != groups_of_.end())
-    for (auto communicator : groups->second) groups_.at(communicator).queued.emplace(ticket, rank);
+    for (auto communicator : groups->second)
+      groups_.at(communicator).queued.emplace(at.ticket, rank);
 }
 
 void slot_table::give_up(rank_id rank, const std::vector<wait_target>& waits_on) {
@@ -87,9 +100,10 @@ void slot_table::give_up(rank_id rank, const std::vector<wait_target>& waits_on)
 void slot_table::dequeue(rank_id rank) {
   auto found = wanting_.extract(rank);
   if (found.empty()) return;
-  const auto ticket = found.mapped().ticket;
-  queue_.erase(ticket);
-  if (!found.mapped().yielded) --for_work_;
+  const auto [ticket, what] = found.mapped();
+  (what == claim::in_vain ? in_vain_ : queue_).erase(ticket);
+  if (what != claim::works) return;
+  --for_work_;
   if (auto groups = groups_of_.find(rank); groups != groups_of_.end())
     for (auto communicator : groups->second) groups_.at(communicator).queued.erase({ticket, rank});
 }
@@ -115,7 +129,7 @@ const slot_table::group* slot_table::most_wanted() const {
 
 bool slot_table::wants_to_work(rank_id rank) const {
   auto place = wanting_.find(rank);
-  return place != wanting_.end() && !place->second.yielded;
+  return place != wanting_.end() && place->second.what == claim::works;
 }
 
 rank_id slot_table::whose_turn() const {
@@ -137,8 +151,9 @@ slot_id slot_table::slot_for(rank_id rank) const {
 }
 
 std::optional<slot_table::grant> slot_table::next() {
-  if (free_.empty() || queue_.empty()) return std::nullopt;
-  const auto rank = whose_turn();
+  if (free_.empty()) return std::nullopt;
+  if (queue_.empty() && (in_vain_.empty() || !holding_.empty())) return std::nullopt;
+  const auto rank = queue_.empty() ? in_vain_.begin()->second : whose_turn();
   const auto slot = slot_for(rank);
   dequeue(rank);
   if (free_.extract(slot).mapped() != rank) ++switches_;

@@ -2,7 +2,7 @@
 //
 // Order: first ranks that a collective still lacks for which others wait, those whose collective
 // lacks fewest members first; among equals the one that held the free slot last, which is no
-// switch; then the oldest. A rank that only polled (yielded) has no such claim, or it would keep
+// switch; then the oldest. A rank that only polled has no such claim, or it would keep
 // the others out. Fed by the ranks alone (want, give_up): it needs to ask nobody. Everything is
 // indexed; nothing scans the world.
 #pragma once
@@ -29,6 +29,13 @@ struct wait_target {
   }
 };
 
+/// What a rank would do with a slot.
+enum class claim : std::uint8_t {
+  works,
+  polls,    ///< asks again whether an operation is complete: it has no claim on others' turns
+  in_vain,  ///< waits again at once, for what those who run will do: has a slot once nobody runs
+};
+
 class slot_table {
  public:
   explicit slot_table(std::uint32_t slots);
@@ -37,7 +44,9 @@ class slot_table {
 
   /// The rank wants a slot (it has none and does not want one yet). `resolved`: what it waited for
   /// and is over.
-  void want(rank_id rank, const std::vector<wait_target>& resolved, bool yielded);
+  void want(rank_id rank, const std::vector<wait_target>& resolved, claim what);
+  /// What the rank wants a slot for would not be in vain any more.
+  void works_now(rank_id rank);
   /// The rank gives up its slot (or would, if it was not taken from it): it waits for any of
   /// `waits_on`.
   void give_up(rank_id rank, const std::vector<wait_target>& waits_on);
@@ -54,7 +63,7 @@ class slot_table {
 
   std::optional<slot_id> held_by(rank_id rank) const;
   std::vector<rank_id> holders() const;
-  bool wanted() const { return !queue_.empty(); }
+  bool wanted() const { return !wanting_.empty(); }
   /// Wanted by a rank that goes on with it, not only to poll again.
   bool wanted_for_work() const { return for_work_ > 0; }
   bool has_free() const { return !free_.empty(); }
@@ -72,7 +81,7 @@ class slot_table {
   };
   struct place {
     std::uint64_t ticket{};
-    bool yielded{};
+    claim what{};
   };
   using wait_key = std::pair<std::uint64_t, std::uint64_t>;  // members missing, age
 
@@ -84,12 +93,13 @@ class slot_table {
   bool wants_to_work(rank_id rank) const;
   rank_id whose_turn() const;
   slot_id slot_for(rank_id rank) const;
+  void enqueue(rank_id rank, place at);
   void dequeue(rank_id rank);
 
   std::map<slot_id, std::optional<rank_id>> free_;  // with who held it last
   std::map<rank_id, slot_id> holding_;
   std::map<rank_id, place> wanting_;
-  std::map<std::uint64_t, rank_id> queue_;  // by ticket
+  std::map<std::uint64_t, rank_id> queue_, in_vain_;  // by ticket
   std::unordered_map<communicator_id, group> groups_;
   std::unordered_map<rank_id, std::vector<communicator_id>> groups_of_;
   std::map<wait_target, wait> waits_;

@@ -38,7 +38,7 @@ std::vector<std::uint32_t> turns(slot_table& table) {
 
 /// Takes the slot at once and blocks.
 void run_and_block(slot_table& table, rank_id rank, const std::vector<wait_target>& on) {
-  table.want(rank, {}, false);
+  table.want(rank, {}, claim::works);
   REQUIRE(table.next()->rank == rank);
   table.give_up(rank, on);
 }
@@ -47,7 +47,7 @@ void run_and_block(slot_table& table, rank_id rank, const std::vector<wait_targe
 
 TEST_CASE("who held a free slot last goes on with it, and that is no switch") {
   slot_table table{2};
-  for (auto rank : ranks(4)) table.want(rank, {}, false);
+  for (auto rank : ranks(4)) table.want(rank, {}, claim::works);
   CHECK(all_grants(table) == std::vector<std::uint32_t>{0, 1});
   const auto slot = table.held_by({1});
   table.give_up({0}, {target(everyone, 1)});
@@ -56,7 +56,7 @@ TEST_CASE("who held a free slot last goes on with it, and that is no switch") {
   table.give_up({2}, {target(everyone, 1)});
   table.give_up({3}, {target(everyone, 1)});
   CHECK(table.switches() == 4);
-  for (auto rank : ranks(4)) table.want(rank, {target(everyone, 1)}, false);
+  for (auto rank : ranks(4)) table.want(rank, {target(everyone, 1)}, claim::works);
   CHECK(all_grants(table) == std::vector<std::uint32_t>{2, 3});
   CHECK(table.held_by({3}) == slot);
   CHECK(table.switches() == 4);
@@ -70,14 +70,31 @@ TEST_CASE("who held a free slot last stands back behind those for whom others wa
   table.know_group(pair_01, ranks(2));
   run_and_block(table, {0}, {target(pair_01, 1)});
   run_and_block(table, {2}, {});
-  table.want({2}, {}, false);
-  table.want({1}, {}, false);
+  table.want({2}, {}, claim::works);
+  table.want({1}, {}, claim::works);
   CHECK(turns(table) == std::vector<std::uint32_t>{1, 2});
+}
+
+TEST_CASE("a turn in vain waits until nobody runs or it is worth something") {
+  slot_table table{2};
+  table.want({0}, {}, claim::works);
+  table.want({1}, {}, claim::in_vain);
+  table.want({2}, {}, claim::in_vain);
+  CHECK(all_grants(table) == std::vector<std::uint32_t>{0});
+  CHECK(table.wanted());
+  CHECK_FALSE(table.wanted_for_work());
+  table.works_now({2});
+  CHECK(table.wanted_for_work());
+  CHECK(all_grants(table) == std::vector<std::uint32_t>{2});
+  table.give_up({0}, {});
+  CHECK(all_grants(table).empty());
+  table.give_up({2}, {});
+  CHECK(all_grants(table) == std::vector<std::uint32_t>{1});
 }
 
 TEST_CASE("no more ranks hold slots than there are, each another one") {
   slot_table table{2};
-  for (auto rank : ranks(4)) table.want(rank, {}, false);
+  for (auto rank : ranks(4)) table.want(rank, {}, claim::works);
   CHECK(all_grants(table) == std::vector<std::uint32_t>{0, 1});
   CHECK(table.held_by({0}) != table.held_by({1}));
   CHECK_FALSE(table.held_by({2}));
@@ -90,7 +107,7 @@ TEST_CASE("no more ranks hold slots than there are, each another one") {
 
 TEST_CASE("without anything awaited the oldest is next") {
   slot_table table{1};
-  for (std::uint32_t rank : {3u, 0u, 2u, 1u}) table.want({rank}, {}, false);
+  for (std::uint32_t rank : {3u, 0u, 2u, 1u}) table.want({rank}, {}, claim::works);
   CHECK(turns(table) == std::vector<std::uint32_t>{3, 0, 2, 1});
 }
 
@@ -98,8 +115,8 @@ TEST_CASE("a rank that a collective lacks comes before an older one that none la
   slot_table table{1};
   table.know_group(pair_01, {{0}, {1}});
   run_and_block(table, {0}, {target(pair_01, 1)});
-  table.want({5}, {}, false);
-  table.want({1}, {}, false);
+  table.want({5}, {}, claim::works);
+  table.want({1}, {}, claim::works);
   CHECK(turns(table) == std::vector<std::uint32_t>{1, 5});
 }
 
@@ -109,8 +126,8 @@ TEST_CASE("the collective that lacks fewest members comes first") {
   table.know_group(pair_23, {{2}, {3}});
   run_and_block(table, {0}, {target(everyone, 1)});
   run_and_block(table, {2}, {target(pair_23, 1)});
-  table.want({4}, {}, false);
-  table.want({3}, {}, false);
+  table.want({4}, {}, claim::works);
+  table.want({3}, {}, claim::works);
   CHECK(turns(table) == std::vector<std::uint32_t>{3, 4});
 }
 
@@ -120,16 +137,16 @@ TEST_CASE("of two collectives that lack as many, the one awaited longer comes fi
   table.know_group(pair_23, {{2}, {3}});
   run_and_block(table, {2}, {target(pair_23, 1)});
   run_and_block(table, {0}, {target(pair_01, 1)});
-  table.want({1}, {}, false);
-  table.want({3}, {}, false);
+  table.want({1}, {}, claim::works);
+  table.want({3}, {}, claim::works);
   CHECK(turns(table) == std::vector<std::uint32_t>{3, 1});
 }
 
 TEST_CASE("a group that is known only after the first wait counts the same") {
   slot_table table{1};
   run_and_block(table, {0}, {target(pair_01, 1)});
-  table.want({5}, {}, false);
-  table.want({1}, {}, false);
+  table.want({5}, {}, claim::works);
+  table.want({1}, {}, claim::works);
   table.know_group(pair_01, {{0}, {1}});
   CHECK(turns(table) == std::vector<std::uint32_t>{1, 5});
 }
@@ -139,11 +156,11 @@ TEST_CASE("a group that is known late leaves nothing behind") {
   run_and_block(table, {0}, {target(everyone, 1)});
   table.know_group(everyone, ranks(3));
   run_and_block(table, {1}, {target(everyone, 1)});
-  table.want({2}, {}, false);
+  table.want({2}, {}, claim::works);
   REQUIRE(table.next()->rank == rank_id{2});
-  table.want({0}, {target(everyone, 1)}, false);
-  table.want({1}, {target(everyone, 1)}, false);
-  table.want({9}, {}, false);
+  table.want({0}, {target(everyone, 1)}, claim::works);
+  table.want({1}, {target(everyone, 1)}, claim::works);
+  table.want({9}, {}, claim::works);
   table.give_up({2}, {});
   CHECK(turns(table) == std::vector<std::uint32_t>{0, 1, 9});
 }
@@ -152,9 +169,9 @@ TEST_CASE("a collective that is over wants nobody") {
   slot_table table{1};
   table.know_group(everyone, ranks(3));
   run_and_block(table, {0}, {target(everyone, 1)});
-  table.want({7}, {}, false);
-  table.want({0}, {target(everyone, 1)}, false);
-  table.want({1}, {}, false);
+  table.want({7}, {}, claim::works);
+  table.want({0}, {target(everyone, 1)}, claim::works);
+  table.want({1}, {}, claim::works);
   CHECK(turns(table) == std::vector<std::uint32_t>{0, 7, 1});  // 0 held it last
 }
 
@@ -162,15 +179,15 @@ TEST_CASE("a rank that only polled has no claim on the next slot") {
   slot_table table{1};
   table.know_group(pair_01, {{0}, {1}});
   run_and_block(table, {0}, {target(pair_01, 1)});
-  table.want({7}, {}, false);
-  table.want({1}, {}, true);
+  table.want({7}, {}, claim::works);
+  table.want({1}, {}, claim::polls);
   CHECK(turns(table) == std::vector<std::uint32_t>{7, 1});
 }
 
 TEST_CASE("a rank that polls for ever lets all others have their turns") {
   slot_table table{1};
   table.know_group(everyone, ranks(4));
-  for (auto rank : ranks(4)) table.want(rank, {}, rank.value == 0);
+  for (auto rank : ranks(4)) table.want(rank, {}, rank.value == 0 ? claim::polls : claim::works);
   std::vector<int> turns_of(4);
   auto grant = table.next();
   for (int n = 0; n < 40; ++n) {
@@ -179,15 +196,15 @@ TEST_CASE("a rank that polls for ever lets all others have their turns") {
     ++turns_of[rank.value];
     table.give_up(rank, {});
     grant = table.next();
-    table.want(rank, {}, rank.value == 0);
+    table.want(rank, {}, rank.value == 0 ? claim::polls : claim::works);
   }
   CHECK(turns_of == std::vector<int>{10, 10, 10, 10});
 }
 
 TEST_CASE("a rank whose slot was taken may still say that it blocks") {
   slot_table table{1};
-  table.want({0}, {}, false);
-  table.want({1}, {}, false);
+  table.want({0}, {}, claim::works);
+  table.want({1}, {}, claim::works);
   table.next();
   table.give_up({0}, {});
   CHECK(table.next()->rank == rank_id{1});
@@ -199,15 +216,15 @@ TEST_CASE("a rank whose slot was taken may still say that it blocks") {
 
 TEST_CASE("who only polls again does not want a slot for work") {
   slot_table table{1};
-  table.want({0}, {}, true);
-  table.want({1}, {}, true);
+  table.want({0}, {}, claim::polls);
+  table.want({1}, {}, claim::polls);
   CHECK(table.wanted());
   CHECK_FALSE(table.wanted_for_work());
-  table.want({2}, {}, false);
+  table.want({2}, {}, claim::works);
   CHECK(table.wanted_for_work());
   table.leave({2});
   CHECK_FALSE(table.wanted_for_work());
-  table.want({3}, {}, false);
+  table.want({3}, {}, claim::works);
   while (auto grant = table.next()) table.give_up(grant->rank, {});
   CHECK_FALSE(table.wanted_for_work());
 }
@@ -216,14 +233,14 @@ TEST_CASE("a rank that leaves holds, wants and awaits nothing") {
   slot_table table{1};
   table.know_group(pair_01, {{0}, {1}});
   run_and_block(table, {0}, {target(pair_01, 1)});
-  table.want({5}, {}, false);
-  table.want({1}, {}, false);
+  table.want({5}, {}, claim::works);
+  table.want({1}, {}, claim::works);
   table.leave({0});  // it awaited
   CHECK(table.next()->rank == rank_id{5});
   table.leave({1});  // it wanted
   CHECK_FALSE(table.wanted());
   table.leave({5});  // it held
-  table.want({2}, {}, false);
+  table.want({2}, {}, claim::works);
   CHECK(table.next());
 }
 
@@ -235,6 +252,7 @@ TEST_CASE("random ranks never get more than the slots, and none is lost") {
     slot_table table{slots};
     enum class place { outside, wanting, holding, blocked, gone };
     std::vector<place> places(world, place::outside);
+    std::vector<bool> in_vain(world, false);
     std::vector<communicator_id> known;
     auto some_targets = [&] {
       std::vector<wait_target> on;
@@ -253,7 +271,11 @@ TEST_CASE("random ranks never get more than the slots, and none is lost") {
       CHECK(table.holders().size() == static_cast<std::size_t>(held));
       const auto wanting = std::count(places.begin(), places.end(), place::wanting);
       CHECK(table.wanted() == (wanting > 0));
-      if (wanting > 0) CHECK(static_cast<std::uint32_t>(held) == slots);  // none lies idle
+      std::int64_t useful = 0;
+      for (std::uint32_t n = 0; n < world; ++n)
+        useful += places[n] == place::wanting && !in_vain[n];
+      if (useful > 0) CHECK(static_cast<std::uint32_t>(held) == slots);  // none lies idle
+      if (wanting > 0) CHECK(held > 0);
     };
     for (int step = 0; step < 400; ++step) {
       const rank_id rank{static_cast<std::uint32_t>(random() % world)};
@@ -269,6 +291,10 @@ TEST_CASE("random ranks never get more than the slots, and none is lost") {
           break;
         }
         case 1:
+          if (at == place::wanting && in_vain[rank.value] && random() % 2) {
+            table.works_now(rank);
+            in_vain[rank.value] = false;
+          }
           if (random() % 30 != 0 || at == place::gone) break;
           table.leave(rank);
           at = place::gone;
@@ -277,7 +303,11 @@ TEST_CASE("random ranks never get more than the slots, and none is lost") {
         case 3:
         case 4:
           if (at != place::outside && at != place::blocked) break;
-          table.want(rank, some_targets(), random() % 4 == 0);
+          in_vain[rank.value] = random() % 3 == 0;
+          table.want(rank, some_targets(),
+                     in_vain[rank.value] ? claim::in_vain
+                     : random() % 3 == 0 ? claim::polls
+                                         : claim::works);
           at = place::wanting;
           break;
         default:

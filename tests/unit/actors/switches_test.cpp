@@ -169,7 +169,7 @@ std::uint64_t as_granted(const job& of, unsigned seed) {
     while (auto given = table.next())
       now.held[given->slot.value] = static_cast<std::uint8_t>(given->rank.value);
   };
-  for (std::uint32_t rank = 0; rank < of.ranks; ++rank) table.want({rank}, {}, false);
+  for (std::uint32_t rank = 0; rank < of.ranks; ++rank) table.want({rank}, {}, claim::works);
   grant();
   std::map<std::uint32_t, wait_target> waiting;
   for (;;) {
@@ -190,7 +190,7 @@ std::uint64_t as_granted(const job& of, unsigned seed) {
       waiting[rank] = {id_of(group), {static_cast<std::uint64_t>(sequence)}};
       table.give_up({rank}, {waiting[rank]});
     }
-    for (auto member : next.released) table.want({member}, {waiting.at(member)}, false);
+    for (auto member : next.released) table.want({member}, {waiting.at(member)}, claim::works);
     grant();
   }
 }
