@@ -18,6 +18,7 @@
 #include "actors/errors.hpp"
 #include "actors/group_state.hpp"
 #include "actors/interfaces.hpp"
+#include "actors/pair_order.hpp"
 #include "actors/run_tables.hpp"
 #include "actors/site_agreement.hpp"
 #include "gpu/worker_pool.hpp"
@@ -53,7 +54,7 @@ class group_proxy {
  public:
   group_proxy(self_pointer self, const run_surroundings& run, const communicator_entry& entry,
               recorder_actor recorder)
-      : self_(self), run_(run), id_(entry.id), recorder_(std::move(recorder)) {
+      : self_(self), run_(run), id_(entry.id), rules_(entry.rules), recorder_(std::move(recorder)) {
     auto name = entry.name.empty() ? fmt::format("communicator {:x}", entry.id.value) : entry.name;
     self_->state.calls.emplace(entry.members, name);
     self_->state.messages.emplace(entry.members, entry.rules, name);
@@ -323,6 +324,7 @@ class group_proxy {
       report(match.error(), join.issue.sequence, std::move(ranks));
       return to_caf(match.error());
     }
+    if (rules_ == semantics::nccl && !call.batched) consider_pair(join);
     auto held = self_->make_response_promise<collective_resolved>();
     const auto size = bytes.view().size();
     state().posted.emplace(number,
@@ -353,6 +355,45 @@ class group_proxy {
       state().on_the_way[{match.source, match.destination}] -= size;
   }
 
+  /// Under NCCL's rules messages outside of a batch have a communicator for each pair of ranks.
+  void consider_pair(const join_collective& join) {
+    const auto& call = join.issue.call;
+    if (state().calls->members().size() <= 2 || call.root < 0) return;
+    const auto circle = pairs_.comes(join.group_rank, static_cast<std::uint32_t>(call.root));
+    if (warned_of_pairs_ && circle.empty()) return;
+    finding what;
+    what.kind = circle.empty() ? errc::none : errc::deadlock;
+    what.communicator = id_;
+    what.operations = {troupe::describe(call)};
+    what.call_sites = {join.call_site};
+    std::string ranks;
+    for (auto group_rank : circle) {
+      what.cycle.push_back(member(group_rank));
+      ranks += fmt::format("rank {} to ", member(group_rank).value);
+    }
+    what.ranks = what.cycle;
+    std::sort(what.ranks.begin(), what.ranks.end());
+    const auto caller =
+        fmt::format("rank {} called {} of {}{}", join.rank.value, what.operations.front(),
+                    state().calls->name(), join.call_site.empty() ? "" : " at " + join.call_site);
+    if (circle.empty()) {
+      what.ranks = {join.rank};
+      what.text = caller
+                  + " outside of batch_isend_irecv: NCCL makes a communicator for each pair of "
+                    "ranks at the first such message, which hangs where ranks come to each other "
+                    "in orders that do not fit";
+    } else {
+      what.text = fmt::format(
+          "suspected deadlock: {}, and ranks come to each other first in a circle ({}rank {}): "
+          "NCCL "
+          "makes a communicator for each pair at its first message outside of batch_isend_irecv, "
+          "and each would wait for the next",
+          caller, ranks, what.cycle.front().value);
+    }
+    warned_of_pairs_ = true;
+    self_->send(recorder_, record_warning{std::move(what)});
+  }
+
   /// Counts the bytes in, if a send may complete before its recv.
   bool fits_on_the_way(std::uint32_t from, std::int32_t to, std::uint64_t size) {
     if (run_.eager_bytes == 0) return false;
@@ -365,8 +406,11 @@ class group_proxy {
   self_pointer self_;
   run_surroundings run_;
   communicator_id id_;
+  semantics rules_;
   recorder_actor recorder_;
   site_agreement sites_;
+  pair_order pairs_;
+  bool warned_of_pairs_ = false;
 };
 
 proxy_self::behavior_type behave(self_pointer self, const run_surroundings& run,

@@ -90,7 +90,8 @@ struct collective_call {
   std::vector<std::uint64_t>
       send_counts;  ///< all_to_all with splits: elements to each member, else empty
   std::vector<std::uint64_t>
-      recv_counts;  ///< all_to_all with splits: elements from each member, else empty
+      recv_counts;       ///< all_to_all with splits: elements from each member, else empty
+  bool batched = false;  ///< send, recv: within a group of calls (batch_isend_irecv, ncclGroup)
 };
 
 /// Elements that member `group_rank` hands in / gets back for this call (the root of a broadcast

@@ -62,6 +62,7 @@ inline void put(schema::Call::Builder to, const collective_call& from) {
       from.send_counts, [&](unsigned n) { return to.initSendCounts(n); }, same);
   put_numbers(
       from.recv_counts, [&](unsigned n) { return to.initRecvCounts(n); }, same);
+  to.setBatched(from.batched);
 }
 
 inline collective_call read(schema::Call::Reader from, const char*& wrong) {
@@ -75,7 +76,8 @@ inline collective_call read(schema::Call::Reader from, const char*& wrong) {
           .root = from.getRoot(),
           .tag = from.getTag(),
           .send_counts = numbers<std::uint64_t>(from.getSendCounts(), wrong),
-          .recv_counts = numbers<std::uint64_t>(from.getRecvCounts(), wrong)};
+          .recv_counts = numbers<std::uint64_t>(from.getRecvCounts(), wrong),
+          .batched = from.getBatched()};
 }
 
 /// errc and its text, as answers hold them.

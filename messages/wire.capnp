@@ -32,6 +32,7 @@ struct Call {
   tag @5 :Int32;
   sendCounts @6 :List(UInt64);
   recvCounts @7 :List(UInt64);
+  batched @8 :Bool;        # send, recv: within a group of calls
 }
 
 struct ToTroupe {

@@ -26,7 +26,8 @@ std::optional<collective_call> call_from(const troupe_call& given, std::uint32_t
                        given.root,
                        given.tag,
                        {},
-                       {}};
+                       {},
+                       given.batched != 0};
   if (given.send_counts) call.send_counts.assign(given.send_counts, given.send_counts + size);
   if (given.recv_counts) call.recv_counts.assign(given.recv_counts, given.recv_counts + size);
   return call;

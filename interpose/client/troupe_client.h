@@ -30,7 +30,7 @@ typedef struct {
 
 /* One call, fields as in messages/collective.hpp (op, type, reduction: the enums' numbers). */
 typedef struct {
-  uint8_t op, type, reduction;
+  uint8_t op, type, reduction, batched;
   uint64_t count;
   int32_t root, tag;
   const uint64_t *send_counts, *recv_counts; /* group size each, or NULL */

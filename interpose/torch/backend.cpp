@@ -70,6 +70,7 @@ std::shared_ptr<posted_operation> troupe_backend::post_part(operation op,
   }
   call.op = static_cast<std::uint8_t>(op);
   call.reduction = static_cast<std::uint8_t>(made.reduce);
+  call.batched = is_batching();
   call.count = made.count;
   call.root = made.root;
   call.tag = made.tag;

@@ -82,14 +82,16 @@ class troupe_backend : public c10d_base {
   work_ptr gather_into_tensor(at::Tensor& output, at::Tensor& input, const c10d::GatherOptions&);
   /// As NCCL: what is posted from start to end has one Work.
   bool supportsCoalescing() const { return group_.rules == semantics::nccl; }
-  void startCoalescing();
   work_ptr endCoalescing();
   /// The group of these of our ranks, in this order; nothing for a rank that is not among them.
   bool supportsSplitting() const { return true; }
   c10::intrusive_ptr<c10d::Backend> split(const c10::intrusive_ptr<c10d::Store>&,
                                           const std::vector<int>& ranks, const options_ptr&);
   c10::intrusive_ptr<c10d::Backend> split(const std::vector<int>& ranks, const options_ptr&);
+#else
+  void endCoalescing(std::vector<work_ptr>& works) override;
 #endif
+  void startCoalescing();
 
  private:
   struct posting;
@@ -97,6 +99,7 @@ class troupe_backend : public c10d_base {
   std::shared_ptr<posted_operation> post_part(operation op, const preparation& prepare);
   work_ptr post(operation op, c10d::OpType kind, std::chrono::milliseconds timeout,
                 const preparation& prepare);
+  bool is_batching();
   work_ptr joined(c10d::OpType kind, std::chrono::milliseconds timeout, work::parts parts);
   /// Parts of different sizes, as NCCL has them: each member's from or to it.
   work_ptr allgather_uneven(const at::Tensor& input, const tensor_list& outputs,

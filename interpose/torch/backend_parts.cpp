@@ -134,12 +134,6 @@ troupe_backend::work_ptr troupe_backend::reduce_scatter_tensor_coalesced(
   return joined(c10d::OpType::_REDUCE_SCATTER_BASE, options.timeout, std::move(parts));
 }
 
-void troupe_backend::startCoalescing() {
-  std::lock_guard lock(batch_mutex_);
-  if (batch_) refuse("startCoalescing within a batch that is not ended");
-  batch_.emplace();
-}
-
 troupe_backend::work_ptr troupe_backend::endCoalescing() {
   work::parts parts;
   {
@@ -151,6 +145,25 @@ troupe_backend::work_ptr troupe_backend::endCoalescing() {
   return joined(c10d::OpType::COALESCED, c10d::kUnsetTimeout, std::move(parts));
 }
 
+#else
+
+/// Each call of the batch has its own Work there.
+void troupe_backend::endCoalescing(std::vector<work_ptr>&) {
+  std::lock_guard lock(batch_mutex_);
+  batch_.reset();
+}
+
 #endif
+
+void troupe_backend::startCoalescing() {
+  std::lock_guard lock(batch_mutex_);
+  if (batch_) refuse("startCoalescing within a batch that is not ended");
+  batch_.emplace();
+}
+
+bool troupe_backend::is_batching() {
+  std::lock_guard lock(batch_mutex_);
+  return batch_.has_value();
+}
 
 }  // namespace troupe

@@ -15,7 +15,7 @@ GLOO = 0
 
 
 class Call(ctypes.Structure):
-    _fields_ = [("op", ctypes.c_uint8), ("type", ctypes.c_uint8), ("reduction", ctypes.c_uint8),
+    _fields_ = [("op", ctypes.c_uint8), ("type", ctypes.c_uint8), ("reduction", ctypes.c_uint8), ("batched", ctypes.c_uint8),
                 ("count", ctypes.c_uint64), ("root", ctypes.c_int32), ("tag", ctypes.c_int32),
                 ("send_counts", ctypes.c_void_p), ("recv_counts", ctypes.c_void_p)]
 
@@ -57,7 +57,7 @@ class World:
     def issue(self, values, op=ALL_REDUCE, reduction=SUM, kind="d", root=0):
         """Posts a call on a copy of VALUES; (operation, result), where wait(operation) fills the result."""
         given, result = array.array(kind, values), array.array(kind, values)
-        call = Call(op, F64 if kind == "d" else F32, reduction, len(values), root, 0, None, None)
+        call = Call(op, F64 if kind == "d" else F32, reduction, 0, len(values), root, 0, None, None)
         spans = [Bytes(a.buffer_info()[0], len(a) * a.itemsize) for a in (given, result)]
         frame = sys._getframe(1)
         while frame.f_code.co_filename == __file__:

@@ -106,3 +106,44 @@ TEST_CASE("calls of one signature that a rank swaps are warned of by place") {
   CHECK(warning.call_sites.size() == 2);
   CHECK_THAT(warning.text, Contains("a.py:1") && Contains("b.py:2") && Contains("swapped"));
 }
+
+TEST_CASE("unbatched messages under nccl are warned of once, and once more in a circle of pairs") {
+  struct wanted {
+    semantics rules;
+    bool batched, in_ring;
+    std::size_t warnings;
+  };
+  for (const auto& [rules, batched, in_ring, warnings] : {wanted{semantics::nccl, false, true, 2},
+                                                          {semantics::nccl, false, false, 1},
+                                                          {semantics::nccl, true, true, 0},
+                                                          {semantics::gloo, false, true, 0}}) {
+    job_options options;
+    options.world = 4;
+    options.slots = 2;
+    options.program = [&](scripted_rank& rank) -> script {
+      const auto group = rank.open_world(rules);
+      const auto me = static_cast<std::int32_t>(rank.me.value);
+      auto send = calls::send((me + 1) % 4, 1), recv = calls::recv((me + 3) % 4, 1);
+      send.batched = recv.batched = batched;
+      const bool turned = !in_ring && me % 2;
+      const auto bytes = numbers(1);
+      const auto first =
+          turned ? rank.issue(group, recv) : rank.issue(group, send, bytes, "ring.py:3");
+      const auto second =
+          turned ? rank.issue(group, send, bytes, "ring.py:3") : rank.issue(group, recv);
+      co_await rank.wait(first);
+      co_await rank.wait(second);
+    };
+    auto outcome = run(options);
+    CHECK(outcome.code() == errc::none);
+    REQUIRE(outcome.report);
+    const auto& found = outcome.report->warnings;
+    REQUIRE(found.size() == warnings);
+    if (warnings > 0)
+      CHECK_THAT(found[0].text, Contains("outside of batch_isend_irecv") && Contains("ring.py:3"));
+    if (warnings > 1) {
+      CHECK(found[1].cycle.size() == 4);
+      CHECK_THAT(found[1].text, Contains("suspected deadlock") && Contains("circle"));
+    }
+  }
+}

@@ -52,7 +52,7 @@ int main() {
   const std::uint32_t members[] = {0, 1};
   std::uint64_t world = 0, operation = 0;
   PROGRAM_CHECK(troupe_open_communicator(members, 2, 0, "world", &world) == 0);
-  const troupe_call barrier{8, 0, 0, 0, 0, 0, nullptr, nullptr};
+  const troupe_call barrier{8, 0, 0, 0, 0, 0, 0, nullptr, nullptr};
   future of_barrier;
   PROGRAM_CHECK(troupe_issue(world, &barrier, nullptr, 0, nullptr, 0, nullptr, future::finish,
                              &of_barrier, &operation)

@@ -79,7 +79,7 @@ TEST_CASE("a rank's process: connect, a call, a forked child that is not the ran
     CHILD_CHECK(troupe_open_communicator(others, 2, 0, "x", &communicator)
                 == static_cast<int>(errc::usage));
     char text[] = "abcd";
-    const troupe_call call{0, 8, 1, 4, 0, 0, nullptr, nullptr};
+    const troupe_call call{0, 8, 1, 0, 4, 0, 0, nullptr, nullptr};
     const troupe_input in{text, 4};
     const troupe_output out{text, 4};
     CHILD_CHECK(

@@ -17,7 +17,8 @@ inline std::vector<to_troupe::frame> to_troupe_frames() {
                         .root = 0,
                         .tag = 0,
                         .send_counts = {1, 2, 3},
-                        .recv_counts = {4, 0, 5}};
+                        .recv_counts = {4, 0, 5},
+                        .batched = true};
   collective_call sum{.op = operation::all_reduce,
                       .type = element_type::c128,
                       .reduce = reduction::sum,
@@ -25,7 +26,8 @@ inline std::vector<to_troupe::frame> to_troupe_frames() {
                       .root = -1,
                       .tag = -7,
                       .send_counts = {},
-                      .recv_counts = {}};
+                      .recv_counts = {},
+                      .batched = false};
   return {
       hello{.version = 1, .rank = {8191}, .pid = 4242},
       take_slot{},
