@@ -20,6 +20,7 @@
 #include "actors/errors.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/outside.hpp"
+#include "actors/payload_pools.hpp"
 #include "actors/process_end.hpp"
 #include "actors/run_tables.hpp"
 
@@ -90,11 +91,15 @@ class run_plan {
   void ended(const from_launcher::ended& process) {
     if (process.rank.value >= run_.world || !ended_.insert(process.rank).second) return;
     self_->send(recorder_, record_process{process.rank, process.pid, true, process.wait_status});
-    const auto judged = judge_end(process.rank, process.wait_status);
+    const auto& page = run_.pools->page_of(process.rank);
+    auto judged = judge_end(process.rank, process.wait_status);
+    if (judged.code == errc::program_failed) judged.context += tell_refusal(page);
     if (judged.code != errc::none)
       conclude({judged.code, {process.rank}, {}, {}, {}, {}, {}, judged.context}, nanos{0});
     rank_summary summary{process.rank,      process.wait_status, process.cpu_ns, 0, 0,
                          process.peak_bytes};
+    if (page.counts_tensors.load(std::memory_order_acquire))
+      summary.tensor_peak_bytes = page.tensor_peak_bytes.load(std::memory_order_relaxed);
     close_rank(summary, judged);
   }
 

@@ -31,4 +31,13 @@ error judge_end(rank_id rank, std::int32_t wait_status) {
   }
 }
 
+std::string tell_refusal(const rank_page& page) {
+  const auto refused = page.refused_bytes.load(std::memory_order_acquire);
+  if (refused == 0) return {};
+  return fmt::format(
+      ", and had been refused {} bytes for a tensor: its tensors on the CPU held {}, "
+      "which left too little of the capacity",
+      refused, page.held_at_refusal_bytes.load(std::memory_order_relaxed));
+}
+
 }  // namespace troupe

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct rank_summary {
   rank_id rank;
   std::int32_t wait_status{};
   std::uint64_t cpu_ns{}, blocked_ns{}, switches{}, peak_bytes{};
+  std::optional<std::uint64_t> tensor_peak_bytes{};  ///< none: it did not count them
 };
 struct job_report {
   errc outcome{};

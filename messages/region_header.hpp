@@ -27,6 +27,12 @@ struct alignas(64) rank_page {
   /// 1: the rank holds a slot. Troupe writes it; a client that finds 0 when a program calls it
   /// takes a slot first.
   std::atomic<std::uint32_t> holds_slot;
+  /// 1: the rank keeps the words below, of what its tensors hold on the CPU; nobody else writes
+  /// them.
+  std::atomic<std::uint32_t> counts_tensors;
+  std::atomic<std::uint64_t> tensor_peak_bytes;
+  /// The last allocation beyond its capacity, and what was held then; 0: there was none.
+  std::atomic<std::uint64_t> refused_bytes, held_at_refusal_bytes;
 };
 static_assert(sizeof(rank_page) == 64);
 

@@ -175,6 +175,12 @@ int run_command(int argc, char** argv) {
   app.add_option("--pool-folder", options.spill_folder,
                  "where the spill file lies (default: $TMPDIR or /tmp)")
       ->check(refuse_empty, "");
+  auto* capacity =
+      app.add_option("--tensor-memory", options.tensor_bytes_max,
+                     "what the CPU tensors of a rank hold at most; an allocation beyond it raises "
+                     "torch's OutOfMemoryError (default: no limit)")
+          ->transform(CLI::AsSizeValue(false))
+          ->transform(CLI::Validator{refuse_negative, ""});
   app.add_flag("--once", options.once,
                "PROGRAM is executed once and starts the ranks itself (understood of torchrun, "
                "torch.distributed.run and .launch, accelerate launch, mpirun)");
@@ -210,6 +216,8 @@ int run_command(int argc, char** argv) {
     if (wrong.get_exit_code() == 0) return app.exit(wrong);
     return complain(errc::usage, std::string{wrong.what()} + " (troupe run --help)");
   }
+  if (capacity->count() && options.tensor_bytes_max == 0)
+    return fail_early({errc::usage, "--tensor-memory 0 would hold no tensor at all"}, json);
   if (auto found = look_for_launcher(options, world->count() > 0); !found)
     return fail_early(found.error(), json);
   if (auto placed = place_on_hosts(options, world->count() > 0, hosts, per_host); !placed)
@@ -234,8 +242,8 @@ int run_command(int argc, char** argv) {
   run_tables tables;
   auto report = run_here(options, tables);
   if (!report) return fail_early(report.error(), json);
-  const run_account account{*report,       tables,        options.world,
-                            options.slots, options.trace, runner_cpu_ns()};
+  const run_account account{*report,       tables,          options.world,           options.slots,
+                            options.trace, runner_cpu_ns(), options.tensor_bytes_max};
   if (!quiet || report->outcome != errc::none) {
     auto lines = summary(account);
     for (std::size_t begin = 0; begin <= lines.size();) {
@@ -244,6 +252,10 @@ int run_command(int argc, char** argv) {
       begin = end + 1;
     }
   }
+  if (report->outcome == errc::none && capacity_was_idle(account))
+    std::fprintf(stderr,
+                 "troupe run: --tensor-memory limited nothing: no rank imported a torch whose "
+                 "tensors can be counted\n");
   if (auto written = write_json(json, to_json(account)); !written)
     return complain(written.error().code, written.error().context);
   return exit_status(report->outcome);

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 namespace troupe {
 namespace {
@@ -39,6 +40,23 @@ nlohmann::ordered_json to_json(const std::vector<finding>& findings) {
   return all;
 }
 
+nlohmann::ordered_json or_null(std::optional<std::uint64_t> number) {
+  return number ? nlohmann::ordered_json(*number) : nlohmann::ordered_json(nullptr);
+}
+
+/// The rank whose tensors held most; null when none counted them.
+const rank_summary* largest(const job_report& report) {
+  const rank_summary* found = nullptr;
+  for (const auto& rank : report.ranks)
+    if (rank.tensor_peak_bytes && (!found || *rank.tensor_peak_bytes > *found->tensor_peak_bytes))
+      found = &rank;
+  return found;
+}
+
+std::string mebibytes(std::uint64_t bytes) {
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
 }  // namespace
 
 nlohmann::ordered_json to_json(const run_account& run) {
@@ -48,6 +66,8 @@ nlohmann::ordered_json to_json(const run_account& run) {
   all["warnings"] = to_json(run.report.warnings);
   all["world"] = run.world;
   all["slots"] = run.slots;
+  all["tensor_memory_bytes"] =
+      or_null(run.tensor_bytes_max ? std::optional(run.tensor_bytes_max) : std::nullopt);
   all["wall_ns"] = run.report.wall_ns;
   all["switches"] = run.report.switches;
   all["switches_least"] = run.tables.switches_least(run.world, run.slots);
@@ -63,7 +83,8 @@ nlohmann::ordered_json to_json(const run_account& run) {
                             {"cpu_ns", rank.cpu_ns},
                             {"blocked_ns", rank.blocked_ns},
                             {"switches", rank.switches},
-                            {"peak_bytes", rank.peak_bytes}});
+                            {"peak_bytes", rank.peak_bytes},
+                            {"tensor_peak_bytes", or_null(rank.tensor_peak_bytes)}});
   all["runner_cpu_ns"] = run.runner_cpu_ns;
   all["trace"] = run.trace;
   all["trace_bytes"] = run.report.trace_bytes;
@@ -81,9 +102,19 @@ std::string summary(const run_account& run) {
                       run.report.outcome == errc::none ? "done: " : "", run.world, run.slots,
                       static_cast<double>(run.report.wall_ns) / 1e9, run.tables.collectives.load(),
                       run.report.switches);
+  if (const auto* rank = largest(run.report)) {
+    text += fmt::format("\ntensors: {} at most, in rank {}", mebibytes(*rank->tensor_peak_bytes),
+                        rank->rank.value);
+    if (run.tensor_bytes_max)
+      text += fmt::format(" (of {} a rank)", mebibytes(run.tensor_bytes_max));
+  }
   if (!run.trace.empty())
     text += fmt::format("\ntrace: {} ({} bytes)", run.trace, run.report.trace_bytes);
   return text;
+}
+
+bool capacity_was_idle(const run_account& run) {
+  return run.tensor_bytes_max && !largest(run.report);
 }
 
 }  // namespace troupe

@@ -17,10 +17,13 @@ struct run_account {
   std::uint32_t world{}, slots{};
   std::string trace;  ///< path; empty: none
   std::uint64_t runner_cpu_ns{};
+  std::uint64_t tensor_bytes_max{};  ///< 0: no capacity
 };
 
 nlohmann::ordered_json to_json(const run_account& run);
-/// One to three lines, without "troupe: ".
+/// One to four lines, without "troupe: ".
 std::string summary(const run_account& run);
+/// --tensor-memory was given, and no rank counted what its tensors hold.
+bool capacity_was_idle(const run_account& run);
 
 }  // namespace troupe

@@ -102,7 +102,8 @@ result<job_report> run_here(const run_options& options, run_tables& tables) {
   plan.once = options.once;
   plan.environment = {{"TROUPE_SOCKET", listener->name()},
                       {"TROUPE_CUDA", options.cuda},
-                      {"TROUPE_SEMANTICS", options.semantics}};
+                      {"TROUPE_SEMANTICS", options.semantics},
+                      {"TROUPE_TENSOR_MEMORY", std::to_string(options.tensor_bytes_max)}};
   plan.library_folder = libraries;
   TROUPE_TRY(ranks, launcher::start(plan));  // forks: before any thread
   TROUPE_TRY(workers, make_worker_pool(std::clamp(std::thread::hardware_concurrency(), 1u, 4u)));

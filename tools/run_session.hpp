@@ -16,10 +16,11 @@ namespace troupe {
 struct run_options {
   std::vector<std::string> command;
   std::uint32_t world = 1, slots = 1;
-  std::uint32_t per_host = 1;  ///< ranks of one host; divides the world
-  std::string cuda = "auto";   ///< auto, cpu or real: what cuda means to ranks
-  bool once = false;           ///< the command is executed once, and starts the ranks itself
-  std::string trace;           ///< path; empty: none (and no journal)
+  std::uint32_t per_host = 1;          ///< ranks of one host; divides the world
+  std::string cuda = "auto";           ///< auto, cpu or real: what cuda means to ranks
+  std::uint64_t tensor_bytes_max = 0;  ///< what a rank's tensors hold at most; 0: anything
+  bool once = false;  ///< the command is executed once, and starts the ranks itself
+  std::string trace;  ///< path; empty: none (and no journal)
   std::uint64_t memory_bytes{}, spill_bytes{};  ///< payload pools
   std::string spill_folder;
   bool output_to_stderr = false;  ///< the program's own output (--json -)

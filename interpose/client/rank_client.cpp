@@ -56,6 +56,7 @@ rank_client::rank_client(rank_id rank, to_rank::welcome terms, connection socket
                          conversation::loss_handler on_loss)
     : rank_(rank),
       terms_(std::move(terms)),
+      page_(page),
       clock_(clock),
       inline_limit_(std::min<std::uint64_t>(terms_.inline_limit, frame_bytes_max / 4)),
       talk_(std::move(socket), std::move(pools), page, std::move(on_loss)) {}

@@ -42,6 +42,7 @@ class rank_client {
 
   rank_id rank() const { return rank_; }
   std::uint32_t world() const { return terms_.world; }
+  rank_page* page() const { return page_; }
   /// errc::none while connected.
   error gone();
 
@@ -89,6 +90,7 @@ class rank_client {
 
   const rank_id rank_;
   const to_rank::welcome terms_;
+  rank_page* const page_;
   const run_clock* const clock_;
   const std::uint64_t inline_limit_;
   conversation talk_;

@@ -47,6 +47,11 @@ uint32_t troupe_rank(void) {
   return rank ? rank->rank().value : 0;
 }
 
+void* troupe_rank_page(void) {
+  auto* rank = this_rank();
+  return rank ? rank->page() : nullptr;
+}
+
 uint32_t troupe_world(void) {
   auto* rank = this_rank();
   return rank ? rank->world() : 0;

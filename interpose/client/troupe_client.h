@@ -48,6 +48,9 @@ TROUPE_API int troupe_connect(void);
 TROUPE_API int troupe_connected(void);
 TROUPE_API uint32_t troupe_rank(void);
 TROUPE_API uint32_t troupe_world(void);
+/* This rank's page (rank_page of messages/region_header.hpp), mapped until the process ends; NULL
+ * when not connected. */
+TROUPE_API void* troupe_rank_page(void);
 /* The program ends in order (call at exit). */
 TROUPE_API void troupe_leave(void);
 TROUPE_API const char* troupe_error(void);

@@ -152,13 +152,19 @@ def import_shared(names):
 
 
 def missing_backend(names):
-    """Why a program that is about to communicate cannot; empty when it can, or when it is not known to."""
+    """Why a program that is about to communicate, or whose tensors are limited, cannot; empty when it can, or when it is not
+    known to. The backend that is there is loaded: ranks share it, as they share torch."""
     if "troupe_hook" not in sys.modules or "torch" not in sys.modules:
         return ""
-    if not any((name + ".").startswith("torch.distributed.") for name in names):
-        return ""
     from troupe_hook import extension
-    return extension.missing()
+    why_not = extension.missing()
+    if not why_not:
+        try:
+            extension.c10d_module()
+        except Exception:
+            pass  # theirs to report
+    communicates = any((name + ".").startswith("torch.distributed.") for name in names)
+    return why_not if communicates or int(os.environ.get("TROUPE_TENSOR_MEMORY") or 0) else ""
 
 
 def _is_single_threaded():

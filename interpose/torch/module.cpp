@@ -13,6 +13,7 @@
 
 #include "interpose/torch/backend.hpp"
 #include "interpose/torch/call_site.hpp"
+#include "interpose/torch/counted_allocator.hpp"
 #include "interpose/torch/gil.hpp"
 #include "interpose/torch/refusal.hpp"
 #include "interpose/torch/store.hpp"
@@ -80,6 +81,13 @@ PYBIND11_MODULE(troupe_c10d, module) {
     troupe::without_gil unlocked;
     return !troupe::watched_operations(*polled->fut).empty() && troupe_yield() == 0;
   });
+  // The allocator's address, as torch's storages take it.
+  module.def("count_tensors", &troupe::count_tensors, py::arg("capacity"), py::arg("for_cuda"));
+  module.def("limit_tensors", [](std::uint64_t capacity) { troupe::tensors().limit(capacity); });
+  module.def("tensor_bytes", [] { return troupe::tensors().held(); });
+  module.def("tensor_bytes_peak", [] { return troupe::tensors().peak(); });
+  module.def("tensor_refusals", [] { return troupe::tensors().refusals(); });
+  module.def("reset_tensor_peak", [] { troupe::tensors().reset_peak(); });
   module.def("waits_on_futures_are_seen", &troupe::waits_on_futures_are_seen);
   module.def("exclude_from_call_sites", &troupe::exclude_from_call_sites);
   module.def("call_site", &troupe::call_site);

@@ -119,8 +119,26 @@ TEST_CASE("a run finds the backend that torch-plugin built, and none built for s
   CHECK(says(ended, command));
   CHECK(here.place.report()->at("outcome") == "bad_input");
   // A program that does not communicate needs none.
-  CHECK(here.run({"run", "--no-trace", "--", python(), "-c", "import torch; torch.ones(1)"}).status
-        == 0);
+  const std::vector<std::string> alone{"--json", here.place.file("report.json"), "--", python()};
+  const auto run_alone = [&](std::vector<std::string> words, std::vector<std::string> program) {
+    words.insert(words.begin(), {"run", "--no-trace"});
+    words.insert(words.end(), alone.begin(), alone.end());
+    words.insert(words.end(), program.begin(), program.end());
+    return here.run(words);
+  };
+  const std::vector<std::string> command_line{"-c", "import torch; torch.ones(1)"};
+  CHECK(run_alone({}, command_line).status == 0);
+  CHECK(here.place.report()->at("ranks").at(0).at("tensor_peak_bytes").is_null());
+  // To limit its tensors takes one, and it is not left unlimited.
+  ended = run_alone({"--tensor-memory", "1GiB"}, command_line);
+  INFO(describe(ended));
+  CHECK(ended.status == 1);
+  CHECK(says(ended, "ImportError: --tensor-memory needs the backend"));
+  ended = run_alone({"--tensor-memory", "1GiB"},
+                    {here.script("alone.py", "import torch\ntorch.ones(1)\n")});
+  INFO(describe(ended));
+  CHECK(ended.status == 3);
+  CHECK(says(ended, "no c10d backend is built for torch"));
 
   ended = here.make(python());
   INFO(describe(ended));

@@ -102,7 +102,7 @@ std::vector<std::string> workspace::temporary_files() const {
 
 std::vector<std::string> messages(const outcome& ended) {
   static const std::regex own("troupe( [a-z]+)?: .*"),
-      closing("troupe: (done: |trace: |[0-9]+ ranks on ).*");
+      closing("troupe: (done: |trace: |tensors: |[0-9]+ ranks on ).*");
   std::vector<std::string> found;
   std::istringstream lines(ended.err);
   for (std::string line; std::getline(lines, line);)

@@ -30,10 +30,17 @@ def devices():
     same("name", torch.cuda.get_device_name(), properties.name)
     free, total = torch.cuda.mem_get_info()
     same("memory", 0 < free <= total == properties.total_memory, True)
-    same("used", 0 < torch.cuda.memory_allocated() <= torch.cuda.max_memory_allocated(), True)
+    before = torch.cuda.memory_allocated()
+    kept = torch.ones(1000, device="cuda")
+    same("allocated", torch.cuda.memory_allocated() - before, kept.numel() * 4)
+    same("at most", torch.cuda.max_memory_allocated() >= before + 4000, True)
+    same("reserved", torch.cuda.memory_reserved(), torch.cuda.memory_allocated())
+    torch.cuda.set_per_process_memory_fraction(1.0)
     torch.cuda.empty_cache()
     torch.cuda.synchronize(here)
+    torch.ones(1 << 20)
     torch.cuda.reset_peak_memory_stats()
+    same("at most from now on", torch.cuda.max_memory_allocated(), torch.cuda.memory_allocated())
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
     same("hidden", (torch.cuda.is_available(), torch.cuda.device_count()), (False, 0))
     del os.environ["CUDA_VISIBLE_DEVICES"]

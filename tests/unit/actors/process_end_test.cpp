@@ -38,3 +38,13 @@ TEST_CASE("a signal from outside makes it a lost rank") {
           == 0);
   }
 }
+
+TEST_CASE("of a failed rank it is told which allocation it was refused, if it was") {
+  rank_page page{};
+  CHECK(tell_refusal(page).empty());
+  page.held_at_refusal_bytes = 100;
+  page.refused_bytes = 30;
+  CHECK(tell_refusal(page)
+        == ", and had been refused 30 bytes for a tensor: its tensors on the CPU held 100, which "
+           "left too little of the capacity");
+}

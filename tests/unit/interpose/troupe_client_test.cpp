@@ -61,6 +61,7 @@ TEST_CASE("a rank's process: connect, a call, a forked child that is not the ran
     CHILD_CHECK(troupe_connect() == 0);
     CHILD_CHECK(troupe_connect() == 0);  // once more: nothing to do
     CHILD_CHECK(troupe_connected() && troupe_rank() == 3 && troupe_world() == 2);
+    CHILD_CHECK(static_cast<rank_page*>(troupe_rank_page())->holds_slot == 1);
     CHILD_CHECK(std::getenv("TROUPE_RANK_PID") == std::to_string(::getpid()));
     const pid_t child = ::fork();
     if (child == 0) {

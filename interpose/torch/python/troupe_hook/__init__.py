@@ -8,7 +8,7 @@ import atexit
 import os
 import sys
 
-from . import client, finder, launched
+from . import client, finder, launched, tensor_memory
 
 
 def become_rank():
@@ -31,6 +31,7 @@ def become_rank():
 
 
 def _entered():
+    tensor_memory.count_if_imported()
     atexit.register(_leave)  # first in, last out
     processes = sys.modules.get("multiprocessing.process")
     if processes and processes.parent_process() is not None:  # such a process runs no atexit
@@ -59,7 +60,7 @@ def install():
     """Registers the patches. Modules imported already are mended at once."""
     from . import cuda_as_cpu, debian, futures, markers, process_groups, stores
 
-    for patches in (stores, process_groups, futures, markers, debian, cuda_as_cpu):
+    for patches in (tensor_memory, stores, process_groups, futures, markers, debian, cuda_as_cpu):
         for module, patch in patches.PATCHES:
             finder.after_import(module, patch)
     for module, replacements in debian.SOURCES:

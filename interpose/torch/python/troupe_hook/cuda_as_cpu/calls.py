@@ -3,6 +3,7 @@ import functools
 import os
 import types
 
+from .. import tensor_memory
 from . import devices
 from .devices import count, index_of, refuse
 
@@ -42,7 +43,7 @@ def map_devices(torch):
     def get_device_properties(device=None):
         index_of(device)
         return types.SimpleNamespace(
-            name=_NAME, major=_CAPABILITY[0], minor=_CAPABILITY[1], total_memory=_host_memory()[1],
+            name=_NAME, major=_CAPABILITY[0], minor=_CAPABILITY[1], total_memory=_memory()[1],
             multi_processor_count=os.cpu_count(), max_threads_per_multi_processor=1, warp_size=1, is_integrated=True,
             is_multi_gpu_board=False, regs_per_multiprocessor=0, gcnArchName="")
 
@@ -81,38 +82,59 @@ def _nothing(device=None):
 
 
 def map_memory(torch):
-    """The process' own memory, of the machine's: there is no other."""
+    """What the rank's CPU tensors hold; where they are not counted, the process' resident memory."""
 
     def mem_get_info(device=None):
         index_of(device)
-        return _host_memory()
+        return _memory()
 
     def memory_summary(device=None, abbreviated=False):
-        return f"resident memory of the process: {resident(device) >> 20} MiB, at most {most(device) >> 20} MiB"
+        what = "CPU tensors of the rank" if tensor_memory.account() else "resident memory of the process"
+        return f"{what}: {held(device) >> 20} MiB, at most {most(device) >> 20} MiB"
 
-    def resident(device=None):
+    def held(device=None):
         _nothing(device)
-        return _process_bytes("VmRSS")
+        account = tensor_memory.account()
+        return account.tensor_bytes() if account else _process_bytes("VmRSS")
 
     def most(device=None):
         _nothing(device)
-        return _process_bytes("VmHWM")
+        account = tensor_memory.account()
+        return account.tensor_bytes_peak() if account else _process_bytes("VmHWM")
+
+    def reset_most(device=None):
+        _nothing(device)
+        account = tensor_memory.account()
+        if account:
+            account.reset_tensor_peak()
 
     def statistics(device=None):
-        kinds = {"current": resident(device), "peak": most(device)}
+        account = tensor_memory.account()
+        kinds = {"current": held(device), "peak": most(device)}
         return {f"{what}_bytes.all.{kind}": value for what in ("allocated", "reserved", "active")
-                for kind, value in kinds.items()} | {"num_alloc_retries": 0, "num_ooms": 0}
+                for kind, value in kinds.items()} | {
+                    "num_alloc_retries": 0, "num_ooms": account.tensor_refusals() if account else 0}
 
-    figures = {name: resident for name in ("memory_allocated", "memory_reserved", "memory_cached")}
+    def set_per_process_memory_fraction(fraction, device=None):
+        index_of(device)
+        account = tensor_memory.account()
+        if not account:
+            refuse("torch.cuda.set_per_process_memory_fraction", "tensors are not counted")
+        if not isinstance(fraction, float):
+            raise TypeError("Invalid type for fraction argument, must be `float`")
+        if not 0 <= fraction <= 1:
+            raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
+        account.limit_tensors(max(1, int(fraction * _memory()[1])))
+
+    figures = {name: held for name in ("memory_allocated", "memory_reserved", "memory_cached")}
     figures.update({f"max_{name}": most for name in tuple(figures)})
-    figures.update({name: _nothing for name in (
-        "reset_peak_memory_stats", "reset_accumulated_memory_stats", "reset_max_memory_allocated",
-        "reset_max_memory_cached")})
+    figures.update({name: reset_most for name in (
+        "reset_peak_memory_stats", "reset_max_memory_allocated", "reset_max_memory_cached")})
     figures.update({
         "mem_get_info": mem_get_info, "memory_summary": memory_summary, "memory_stats": statistics,
         "empty_cache": lambda: None, "list_gpu_processes": lambda device=None: "no GPU processes",
-        "set_per_process_memory_fraction": lambda fraction, device=None: refuse(
-            "torch.cuda.set_per_process_memory_fraction", "host memory is not limited for a rank"),
+        "reset_accumulated_memory_stats": _nothing,
+        "set_per_process_memory_fraction": set_per_process_memory_fraction,
     })
     _set(torch.cuda, figures)
     _set(torch.cuda.memory, figures)
@@ -126,7 +148,11 @@ def _process_bytes(field):
     return 0
 
 
-def _host_memory():
+def _memory():
+    """Free and in all: of the rank's capacity if it has one, else of the machine."""
+    account, capacity = tensor_memory.account(), tensor_memory.capacity()
+    if account and capacity:
+        return capacity - account.tensor_bytes(), capacity
     page = os.sysconf("SC_PAGE_SIZE")
     return os.sysconf("SC_AVPHYS_PAGES") * page, os.sysconf("SC_PHYS_PAGES") * page
 
