@@ -67,7 +67,7 @@ conversation::~conversation() {
   if (my_seat.with == this) my_seat.with = nullptr;
 }
 
-void conversation::post(const to_troupe::frame& frame) { outbox_.post(frame, monotonic_ns()); }
+void conversation::post(const to_troupe::frame& frame) { outbox_.post(frame); }
 
 void conversation::note_awaited(operation_id operation) {
   outbox_.note_awaited(operation, monotonic_ns());

@@ -48,7 +48,7 @@ TEST_CASE("issue, blocked, completed: the result lies in the outputs and the edg
     RANK_CHECK(issued);
     RANK_CHECK(client.wait(*issued, 0));
     RANK_CHECK(seen.calls == 1);
-    RANK_CHECK(client.wait(*issued, 0));  // again: at once, and noted again
+    RANK_CHECK(client.wait(*issued, 0));  // again: at once, and no news
     RANK_CHECK(client.issue(posting));
   });
   const auto opened = rank.port.expect<to_troupe::open_communicator>();
@@ -75,8 +75,38 @@ TEST_CASE("issue, blocked, completed: the result lies in the outputs and the edg
   CHECK(seen.status == 0);
   CHECK(seen.source == 1);
   REQUIRE(second.size() == 2);  // awaited goes with the next frame, not alone
-  CHECK(std::get<to_troupe::awaited>(second[0]).operations == std::vector(2, issue.operation));
+  CHECK(std::get<to_troupe::awaited>(second[0]).operations == std::vector{issue.operation});
   CHECK(std::get<to_troupe::issue>(second[1]).sequence == sequence_number{2});
+}
+
+TEST_CASE("each wait is told with its own time, however few frames leave") {
+  connected_rank rank;
+  const auto world = rank.open();
+  constexpr auto computing = 20ms;
+  rank.run([&](rank_client& client) {
+    auto first = client.issue(barrier_of(world)), second = client.issue(barrier_of(world));
+    RANK_CHECK(client.wait(*second, 0));  // comes with the first one's answer
+    std::this_thread::sleep_for(computing);
+    RANK_CHECK(client.wait(*first, 0));
+    std::this_thread::sleep_for(computing);
+    RANK_CHECK(client.mark(2));
+    client.leave();
+  });
+  rank.port.expect<to_troupe::open_communicator>();
+  const auto first = rank.port.expect<to_troupe::issue>();
+  const auto second = rank.port.expect<to_troupe::issue>();
+  rank.port.expect<to_troupe::blocked>();
+  rank.port.complete(first.operation);
+  rank.port.complete(second.operation);
+  const auto earlier = rank.port.expect<to_troupe::awaited>();
+  const auto later = rank.port.expect<to_troupe::awaited>();
+  const auto marked = rank.port.expect<to_troupe::mark>();
+  rank.finish();
+  CHECK(earlier.operations == std::vector{second.operation});
+  CHECK(later.operations == std::vector{first.operation});
+  const auto apart = static_cast<std::uint64_t>(std::chrono::nanoseconds(computing).count());
+  CHECK(later.at_ns >= earlier.at_ns + apart);
+  CHECK(marked.at_ns >= later.at_ns + apart);
 }
 
 TEST_CASE("a synchronous call is one write") {
@@ -316,7 +346,7 @@ TEST_CASE("a test that finds nothing lets others go first, then looks again") {
   rank.port.expect<to_troupe::yielded>();
   rank.port.complete(issue.operation);
   rank.port.grant();
-  CHECK(rank.port.expect<to_troupe::awaited>().operations == std::vector(2, issue.operation));
+  CHECK(rank.port.expect<to_troupe::awaited>().operations == std::vector{issue.operation});
   CHECK(rank.port.expect<to_troupe::mark>().kind == 2);
   rank.port.expect<to_troupe::leave>();
   rank.finish();
