@@ -24,6 +24,14 @@ def devices():
     same("current_device after", torch.cuda.current_device(), int(os.environ["LOCAL_RANK"]))
     refused("a GPU that is not there", lambda: torch.cuda.set_device(torch.cuda.device_count()), "invalid device ordinal")
     refused("a tensor there", lambda: torch.ones(2, device=f"cuda:{torch.cuda.device_count()}"), "invalid device ordinal")
+    ranks_of_host = os.environ["LOCAL_WORLD_SIZE"]
+    os.environ["LOCAL_WORLD_SIZE"] = "200"
+    same("a device that torch counts below 0", torch.ones(2, device=torch.device("cuda", 131)).sum().item(), 2.0)
+    torch.cuda.set_device(torch.device("cuda", 131))
+    same("its number", torch.cuda.current_device(), 131)
+    refused("one beyond 200", lambda: torch.cuda.set_device(torch.device("cuda", 201)), "invalid device ordinal")
+    os.environ["LOCAL_WORLD_SIZE"] = ranks_of_host
+    torch.cuda.set_device(here)
     same("bf16", torch.cuda.is_bf16_supported(), True)
     same("capability", torch.cuda.get_device_capability(here), (8, 0))
     properties = torch.cuda.get_device_properties(here)

@@ -63,6 +63,8 @@ def index_of(device=None):
         if device.type != "cuda":
             raise ValueError(f"Expected a cuda device, but got: {device}")
         device = current() if device.index is None else device.index
+        if -128 <= device < 0 and device + 256 < count():  # a torch.device keeps 8 bits, with a sign
+            device += 256
     if not 0 <= device < count():
         raise RuntimeError(f"CUDA error: invalid device ordinal: cuda:{device} on a host of {count()} "
                            "(cuda is mapped to the CPU, one device for each rank of a host)")
