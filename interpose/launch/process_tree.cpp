@@ -19,6 +19,8 @@
 namespace troupe {
 namespace {
 
+constexpr std::chrono::seconds tidying_time{1};
+
 /// The fourth field of /proc/PID/stat; the second is a name in brackets that may hold anything. 0:
 /// gone.
 pid_t parent_of(const char* pid) {
@@ -32,6 +34,21 @@ pid_t parent_of(const char* pid) {
   const char* after_name = std::strrchr(text, ')');
   int parent = 0;
   return after_name && std::sscanf(after_name + 1, " %*c %d", &parent) == 1 ? parent : 0;
+}
+
+/// It ignores what asks a process to end: it is there to clean up after the others, and ends with
+/// them (Python's resource tracker).
+bool cleans_up(pid_t pid) {
+  char path[64], text[4096];
+  std::snprintf(path, sizeof path, "/proc/%d/status", static_cast<int>(pid));
+  const descriptor file(::open(path, O_RDONLY | O_CLOEXEC));
+  const auto got = file ? ::read(file.get(), text, sizeof text - 1) : 0;
+  text[got > 0 ? got : 0] = '\0';
+  const char* line = std::strstr(text, "SigIgn:");
+  if (!line) return false;
+  const auto ignored = std::strtoull(line + std::strlen("SigIgn:"), nullptr, 16);
+  const auto asks = 1ull << (SIGINT - 1) | 1ull << (SIGTERM - 1);
+  return (ignored & asks) == asks;
 }
 
 }  // namespace
@@ -67,11 +84,12 @@ std::vector<pid_t> process_tree::descendants_of(pid_t ancestor) const {
 
 void kill_descendants() {
   using namespace std::chrono_literals;
-  const auto give_up = std::chrono::steady_clock::now() + 10s;
+  const auto begin = std::chrono::steady_clock::now();
   auto pause = 1ms;
-  while (std::chrono::steady_clock::now() < give_up) {
+  for (auto now = begin; now < begin + 10s; now = std::chrono::steady_clock::now()) {
     // Parents first, so that they start no more; orphans become our children and are met again.
-    for (const auto pid : process_tree::read().descendants_of(::getpid())) ::kill(pid, SIGKILL);
+    for (const auto pid : process_tree::read().descendants_of(::getpid()))
+      if (now >= begin + tidying_time || !cleans_up(pid)) ::kill(pid, SIGKILL);
     for (;;) {
       const auto reaped = ::waitpid(-1, nullptr, WNOHANG);
       if (reaped < 0 && errno == ECHILD) return;

@@ -21,7 +21,8 @@ class process_tree {
 };
 
 /// SIGKILLs and reaps every descendant of this process, a child subreaper, until none is left (or
-/// ten seconds passed: a process the kernel does not let go of).
+/// ten seconds passed: a process the kernel does not let go of). Those that ignore SIGINT and
+/// SIGTERM have a second to end by themselves once the others are gone.
 void kill_descendants();
 
 }  // namespace troupe

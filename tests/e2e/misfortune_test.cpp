@@ -2,6 +2,7 @@
 // names the rank, a trace of what was done until then, and nothing left on the machine.
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 
 #include "tests/e2e/leftovers.hpp"
 #include "tests/e2e/workspace.hpp"
@@ -61,6 +62,28 @@ TEST_CASE("a rank that is killed is lost") {
 TEST_CASE(
     "another count than the others' is a mismatch that names rank, operation, sequence and place") {
   check_misfortune("other-count", {4, "mismatch", {"rank 2", "all_reduce", "misfortune.py:"}});
+}
+
+TEST_CASE(
+    "a helper that cleans up after a rank has its moment, one that does not end has no more") {
+  const workspace here;
+  const leftovers left;
+  const auto tidy = [&](const std::string& does) {
+    return here.run(
+        {.world = 1,
+         .slots = 1,
+         .program = {"/bin/sh", "-c",
+                     "mkfifo lives; (trap '' INT TERM; " + does + ") & exec 3>lives; kill -9 $$"}});
+  };
+  const auto ended = tidy("read line <lives; sleep 0.1; echo gone >tidied");
+  INFO(describe(ended));
+  CHECK(ended.status == 4);
+  CHECK(std::filesystem::exists(here.file("tidied")));
+  CHECK(std::filesystem::remove(here.file("lives")));
+  const auto stayed = tidy("exec sleep 100 <lives");
+  CHECK(stayed.status == 4);
+  CHECK(!stayed.timed_out);
+  CHECK(left.found() == std::vector<std::string>{});
 }
 
 TEST_CASE("two ranks that both send first are a deadlock, written out as a circle") {
