@@ -50,6 +50,9 @@ using keeper_self =
                               caf::reacts_to<grant_due>, caf::reacts_to<examination_done>>;
 
 constexpr std::chrono::milliseconds look_period{10};
+/// So long is a turn held back that is expected to be in vain: one that runs may wait for it in
+/// ways we do not see.
+constexpr std::chrono::milliseconds held_back_max{100};
 
 struct keeper_state {
   slot_table table{0};
@@ -78,6 +81,8 @@ class keeper {
     auto held = self_->make_response_promise<slot_granted>();
     self_->state.waiting.emplace(ask.rank, held);
     table().want(ask.rank, ask.resolved, ask.what);
+    if (ask.what == claim::in_vain)
+      self_->delayed_send(self_, held_back_max, slot_is_useful{ask.rank});
     grant_soon();
     return held;
   }

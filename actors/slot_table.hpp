@@ -33,7 +33,8 @@ struct wait_target {
 enum class claim : std::uint8_t {
   works,
   polls,    ///< asks again whether an operation is complete: it has no claim on others' turns
-  in_vain,  ///< waits again at once, for what those who run will do: has a slot once nobody runs
+  in_vain,  ///< waits again at once, for what those who run will do: has a slot once nobody runs,
+            ///< or works_now() says so
 };
 
 class slot_table {

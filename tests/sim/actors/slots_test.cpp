@@ -251,3 +251,32 @@ TEST_CASE("switches stay near the fewest with which a collective can run") {
   check_done(outcome, options);
   CHECK(outcome.report->switches <= (rounds + 1) * world);
 }
+
+TEST_CASE("a turn expected to be in vain is held back for a moment only") {
+  // Rank 1 waits for its two collectives one after the other: the second one's completion is what
+  // the others' next turns show to be in vain. In the last round rank 0 runs on until rank 2 has
+  // had a turn, which it would have in vain but for what it does between the two.
+  bool seen = false;
+  job_options options;
+  options.world = 3;
+  options.slots = 2;
+  options.limit = 1min;
+  options.program = [&](scripted_rank& rank) -> script {
+    const auto one = rank.open_world(), two = rank.open_world();
+    for (int round = 0; round < 3; ++round) {
+      const auto first = rank.issue(one, calls::barrier());
+      if (rank.me.value == 0) {
+        co_await rank.compute(5ms);
+        for (int turn = 0; round == 2 && !seen && turn < 1000; ++turn) co_await rank.compute(10ms);
+        if (round == 2) CHECK(seen);
+      }
+      const auto second = rank.issue(two, calls::barrier());
+      co_await rank.wait(first);
+      if (round == 2) seen = true;
+      co_await rank.wait(second);
+    }
+  };
+  auto outcome = run(options);
+  CHECK(outcome.code() == errc::none);
+  CHECK(outcome.ended < 1s);
+}
