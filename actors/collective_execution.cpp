@@ -33,7 +33,15 @@ void collective_execution::fold(const reduction_tree::step& step) {
   std::vector<std::span<const std::byte>> from;
   from.reserve(step.from.size());
   for (auto member : step.from) from.push_back(bytes_[member].view());
-  memory_.fold(first_.type, first_.reduce, bytes_[step.into].view(), from);
+  const auto into = bytes_[step.into].view();
+  if (!multiplies_first(first_.reduce, first_.type))
+    return memory_.fold(first_.type, first_.reduce, into, from);
+  const auto parts = static_cast<std::uint32_t>(bytes_.size());
+  if (tree_.folds_into_original(step))
+    return memory_.fold(first_.type, first_.reduce, into, from, parts);
+  if (tree_.folds_originals(step))
+    memory_.fold(first_.type, first_.reduce, bytes_[step.from[0]].view(), {}, parts);
+  memory_.fold(first_.type, first_.reduce, into, from);
 }
 
 std::vector<reduction_tree::step> collective_execution::folded(const reduction_tree::step& step) {
@@ -41,7 +49,8 @@ std::vector<reduction_tree::step> collective_execution::folded(const reduction_t
 }
 
 bool collective_execution::needs_finish() const {
-  return reduces_ && first_.reduce == reduction::avg && bytes_.size() > 1;
+  return reduces_ && first_.reduce == reduction::avg && bytes_.size() > 1
+         && !multiplies_first(first_.reduce, first_.type);
 }
 
 void collective_execution::finish() {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -16,6 +17,13 @@
 #include "messages/units.hpp"
 
 namespace troupe {
+
+/// Averages of floats narrower than f32 are NCCL's: sums of fractions, for a sum may be too large
+/// for the type where the average is not. Wider floats are summed and then divided, which rounds
+/// less.
+constexpr bool multiplies_first(reduction reduce, element_type type) {
+  return reduce == reduction::avg && (type == element_type::f16 || type == element_type::bf16);
+}
 
 class backend {
  public:
@@ -36,12 +44,14 @@ class backend {
   /// length, a multiple of the element size. f16 and bf16 are accumulated in f32 over one call and
   /// rounded to nearest even once, at its end. Integer sums wrap (two's complement); boolean sum
   /// and max are "or", prod and min are "and". min and max of floats give NaN if any member is NaN.
-  /// avg folds as sum. Precondition: exists(reduce, type).
+  /// avg folds as sum; where `multiplies_first`, into[i] and all from[k][i] are what members of a
+  /// group of `parts` handed in, and each is multiplied by 1 / parts (in f32) before it is added;
+  /// `into` is even without sources. Other sums have one part. Precondition: exists(reduce, type).
   virtual void fold(element_type type, reduction reduce, std::span<std::byte> into,
-                    std::span<const std::span<const std::byte>> from) = 0;
+                    std::span<const std::span<const std::byte>> from, std::uint32_t parts = 1) = 0;
 
-  /// The last step of a reduction over `members`: avg divides (integers truncate towards zero), the
-  /// others do nothing.
+  /// The last step of a reduction over `members`: avg divides (integers truncate towards zero)
+  /// except where it multiplies first, the others do nothing.
   virtual void finish(element_type type, reduction reduce, std::span<std::byte> into,
                       std::uint32_t members) = 0;
 };

@@ -35,8 +35,8 @@ class host_backend final : public backend {
   }
 
   void fold(element_type type, reduction reduce, std::span<std::byte> into,
-            std::span<const std::span<const std::byte>> from) override {
-    host_fold(type, reduce, into, from);
+            std::span<const std::span<const std::byte>> from, std::uint32_t parts) override {
+    host_fold(type, reduce, into, from, parts);
   }
 
   void finish(element_type type, reduction reduce, std::span<std::byte> into,

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "gpu/backend.hpp"
 #include "gpu/half_rows.hpp"
 #include "messages/assert.hpp"
 
@@ -173,6 +174,22 @@ void fold_half(std::span<std::byte> into, sources from) {
   }
 }
 
+/// The sum of all halves times `factor`.
+template <class Half>
+void fold_products(std::span<std::byte> into, sources from, float factor) {
+  float sums[row_floats], others[row_floats];
+  for (std::size_t begin = 0; begin < into.size(); begin += row_floats * sizeof(Half)) {
+    std::size_t count = std::min(row_floats, (into.size() - begin) / sizeof(Half));
+    widen<Half>(into.data() + begin, sums, count);
+    for (std::size_t i = 0; i < count; ++i) sums[i] *= factor;
+    for (auto one : from) {
+      widen<Half>(one.data() + begin, others, count);
+      for (std::size_t i = 0; i < count; ++i) sums[i] += others[i] * factor;
+    }
+    narrow<Half>(sums, into.data() + begin, count);
+  }
+}
+
 [[noreturn]] void no_such(reduction reduce, element_type type) {
   assertion_failed("exists(reduce, type)", __FILE__, __LINE__,
                    describe_values(to_string(reduce), to_string(type)));
@@ -193,7 +210,8 @@ void fold_float(reduction reduce, std::span<std::byte> into, sources from) {
 }
 
 template <class Half>
-void fold_half(reduction reduce, std::span<std::byte> into, sources from) {
+void fold_half(reduction reduce, std::span<std::byte> into, sources from, std::uint32_t parts) {
+  if (parts > 1) return fold_products<Half>(into, from, 1.0f / static_cast<float>(parts));
   switch (reduce) {
     case reduction::prod:
       return fold_half<Half, multiply>(into, from);
@@ -252,17 +270,6 @@ void divide_floats(std::span<std::byte> into, std::uint32_t members) {
     store(into.data(), i, load<T>(into.data(), i) / static_cast<T>(members));
 }
 
-template <class Half>
-void divide_halves(std::span<std::byte> into, std::uint32_t members) {
-  float row[row_floats];
-  for (std::size_t begin = 0; begin < into.size(); begin += row_floats * sizeof(Half)) {
-    std::size_t count = std::min(row_floats, (into.size() - begin) / sizeof(Half));
-    widen<Half>(into.data() + begin, row, count);
-    for (std::size_t i = 0; i < count; ++i) row[i] /= static_cast<float>(members);
-    narrow<Half>(row, into.data() + begin, count);
-  }
-}
-
 template <class T>
 void divide_integers(std::span<std::byte> into, std::uint32_t members) {
   for (std::size_t i = 0; i < into.size() / sizeof(T); ++i)
@@ -271,20 +278,22 @@ void divide_integers(std::span<std::byte> into, std::uint32_t members) {
 
 }  // namespace
 
-void host_fold(element_type type, reduction reduce, std::span<std::byte> into, sources from) {
+void host_fold(element_type type, reduction reduce, std::span<std::byte> into, sources from,
+               std::uint32_t parts) {
   if (!exists(reduce, type)) no_such(reduce, type);
   for (auto source : from) TROUPE_ASSERT(source.size() == into.size(), source.size(), into.size());
   TROUPE_ASSERT(into.size() % size_of(type) == 0, into.size(), to_string(type));
-  if (from.empty()) return;
+  TROUPE_ASSERT(parts == 1 || multiplies_first(reduce, type), parts, to_string(type));
+  if (from.empty() && parts == 1) return;
   switch (type) {
     case element_type::f64:
       return fold_float<double>(reduce, into, from);
     case element_type::f32:
       return fold_float<float>(reduce, into, from);
     case element_type::f16:
-      return fold_half<f16>(reduce, into, from);
+      return fold_half<f16>(reduce, into, from, parts);
     case element_type::bf16:
-      return fold_half<bf16>(reduce, into, from);
+      return fold_half<bf16>(reduce, into, from, parts);
     case element_type::i64:
       return fold_integer<std::int64_t>(reduce, into, from);
     case element_type::i32:
@@ -316,10 +325,6 @@ void host_finish(element_type type, reduction reduce, std::span<std::byte> into,
     case element_type::f32:
     case element_type::c64:
       return divide_floats<float>(into, members);
-    case element_type::f16:
-      return divide_halves<f16>(into, members);
-    case element_type::bf16:
-      return divide_halves<bf16>(into, members);
     case element_type::i64:
       return divide_integers<std::int64_t>(into, members);
     case element_type::i32:
@@ -330,6 +335,8 @@ void host_finish(element_type type, reduction reduce, std::span<std::byte> into,
       return divide_integers<std::int8_t>(into, members);
     case element_type::u8:
       return divide_integers<std::uint8_t>(into, members);
+    case element_type::f16:
+    case element_type::bf16:
     case element_type::boolean:
       return;
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "messages/collective.hpp"
@@ -10,7 +11,7 @@
 namespace troupe {
 
 void host_fold(element_type type, reduction reduce, std::span<std::byte> into,
-               std::span<const std::span<const std::byte>> from);
+               std::span<const std::span<const std::byte>> from, std::uint32_t parts);
 void host_finish(element_type type, reduction reduce, std::span<std::byte> into,
                  std::uint32_t members);
 

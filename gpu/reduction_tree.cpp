@@ -55,6 +55,15 @@ std::vector<reduction_tree::step> reduction_tree::climb(std::uint32_t level,
   }
 }
 
+bool reduction_tree::folds_into_original(const step& next) const {
+  return next.from[0] - next.into < block;
+}
+
+bool reduction_tree::folds_originals(const step& next) const {
+  // A last member that is a block alone is folded first with another block's result.
+  return folds_into_original(next) || (next.from[0] % block == 0 && next.from[0] + 1 == members_);
+}
+
 bool reduction_tree::complete() const { return ready_.back()[0]; }
 
 }  // namespace troupe

@@ -31,6 +31,9 @@ class reduction_tree {
   std::vector<step> arrived(std::uint32_t group_rank);
   /// A step given out earlier is done. The steps that can run now.
   std::vector<step> folded(const step& done);
+  /// Are the buffers of the step's `into` / of all its `from` as their members handed them in?
+  bool folds_into_original(const step& next) const;
+  bool folds_originals(const step& next) const;
   /// The whole result is in member 0's buffer (a group of one: as soon as it has arrived).
   bool complete() const;
 

@@ -37,6 +37,13 @@ def reductions(count, dtype):
             expect.same("reduce elsewhere", tensor, filled(rank + 1, count, dtype))
 
 
+def averages_beyond_sums():
+    for dtype, value in ((torch.float16, 40000.0), (torch.bfloat16, 3e38)):
+        tensor = filled(value, 5, dtype)
+        dist.all_reduce(tensor, dist.ReduceOp.AVG)
+        expect.same(f"an average of {dtype}", tensor, filled(value, 5, dtype))
+
+
 def bitwise(dtype):
     bits = [1 << one % 6 for one in range(world)]
     every = some = odd = bits[0]
@@ -170,6 +177,8 @@ for dtype in TYPES:
             whole(count, dtype)
 if not nccl:
     bitwise(torch.int32)
+if not expect.NATIVE and (nccl or expect.TORCH >= (2, 8)):
+    averages_beyond_sums()
 splits()
 numbers_of_other_kinds()
 types_only_moved()

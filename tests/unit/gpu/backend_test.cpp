@@ -158,10 +158,9 @@ void reference_halves(element_type type, reduction reduce, const std::vector<buf
   for (std::size_t i = 0; i < to.size() / 2; ++i) {
     std::vector<float> xs;
     for (auto bits : column<std::uint16_t>(members, i)) xs.push_back(half_value(type, bits));
-    auto bits = half_bits(type, fold_floats(reduce, xs));
     if (reduce == reduction::avg)
-      bits = half_bits(type, half_value(type, bits) / static_cast<float>(members.size()));
-    put(to, i, bits);
+      for (auto& x : xs) x *= 1.0f / static_cast<float>(members.size());
+    put(to, i, half_bits(type, fold_floats(reduce, xs)));
   }
 }
 
@@ -290,8 +289,9 @@ buffer folded_by(backend& where, element_type type, reduction reduce,
                  const std::vector<buffer>& members) {
   buffer into = members[0];
   std::vector<std::span<const std::byte>> from(members.begin() + 1, members.end());
-  where.fold(type, reduce, into, from);
-  where.finish(type, reduce, into, static_cast<std::uint32_t>(members.size()));
+  auto count = static_cast<std::uint32_t>(members.size());
+  where.fold(type, reduce, into, from, multiplies_first(reduce, type) ? count : 1);
+  where.finish(type, reduce, into, count);
   return into;
 }
 
@@ -361,6 +361,23 @@ TEST_CASE("halves are accumulated in f32 and rounded once a call") {
               at<std::uint16_t>(folded_by(*where, element_type::f16, reduction::sum, parts), 0)})
           == 2052.0f);
   }
+}
+
+TEST_CASE("averages of halves are finite where their sums are not") {
+  for (auto& where : backends())
+    for (auto [type, bits] : {std::pair{element_type::f16, to_f16(40000.0f).bits},
+                              std::pair{element_type::bf16, to_bf16(3e38f).bits}}) {
+      INFO(to_string(type));
+      std::vector<buffer> parts(8, buffer(2));
+      for (auto& part : parts) put(part, 0, bits);
+      auto sum = folded_by(*where, type, reduction::sum, parts);
+      CHECK(std::isinf(half_value(type, at<std::uint16_t>(sum, 0))));
+      CHECK(folded_by(*where, type, reduction::avg, parts) == parts[0]);
+      // Alone, a member's part is what is added to other parts later.
+      auto fraction = parts[0];
+      where->fold(type, reduction::avg, fraction, {}, 8);
+      CHECK(half_value(type, at<std::uint16_t>(fraction, 0)) == half_value(type, bits) / 8);
+    }
 }
 
 TEST_CASE("averages of integers truncate towards zero") {

@@ -32,9 +32,10 @@ std::string expected(std::uint32_t members) {
 
 struct execution {
   std::string result;
-  bool sound = true;       ///< steps used only what had arrived or was folded, and each buffer once
-  bool all_freed = true;   ///< every buffer but member 0's
-  std::size_t held_max{};  ///< buffers alive at the same time
+  bool sound = true;      ///< steps used only what had arrived or was folded, and each buffer once
+  bool all_freed = true;  ///< every buffer but member 0's
+  bool originals_known = true;  ///< each step told which of its buffers had been folded before
+  std::size_t held_max{};       ///< buffers alive at the same time
 };
 
 /// Arrivals in the given order; steps are done in an order of `random`'s, some before the next
@@ -63,6 +64,11 @@ execution execute(const std::vector<std::uint32_t>& arrivals, std::mt19937& rand
     auto chosen = pending.begin() + static_cast<long>(random() % pending.size());
     auto step = *chosen;
     pending.erase(chosen);
+    auto folded = [&](std::uint32_t member) { return buffers[member][0] == '('; };
+    run.originals_known =
+        run.originals_known && tree.folds_into_original(step) != folded(step.into);
+    for (auto member : step.from)
+      run.originals_known = run.originals_known && tree.folds_originals(step) != folded(member);
     for (auto member : step.from) {
       buffers[step.into] = "(" + buffers[step.into] + "+" + buffers[member] + ")";
       buffers[member].clear();
@@ -101,6 +107,7 @@ TEST_CASE("members are folded in one order whatever the order of their arrival")
       CHECK(run.result == order);
       CHECK(run.sound);
       CHECK(run.all_freed);
+      CHECK(run.originals_known);
       std::shuffle(arrivals.begin(), arrivals.end(), random);
       if (trial == 20) std::sort(arrivals.rbegin(), arrivals.rend());
     }
