@@ -204,18 +204,47 @@ reduction reduction_of(const c10d::ReduceOp& op, at::ScalarType type, semantics 
   return type == at::kBool ? of_truth_values(reduce) : reduce;
 }
 
+namespace {
+
+/// The factor as NCCL has it: rounded to the tensors' type.
+double factor_of(const c10d::ReduceOp& op, at::ScalarType type) {
+  auto* given = dynamic_cast<c10d::NCCLPreMulSumSupplement*>(op.supplement_.get());
+  if (!given) refuse("a PREMUL_SUM without its factor");
+#if TORCH_VERSION_MAJOR >= 2
+  auto& factor = given->tensor_factor;
+#else
+  auto factor = given->tensor_factors.empty() ? at::Tensor() : given->tensor_factors.front();
+#endif
+  if (!factor.defined())
+    return at::scalar_tensor(given->double_factor, at::TensorOptions().dtype(type))
+        .item()
+        .toDouble();
+  if (factor.scalar_type() != type)
+    refuse(std::string("the factor of ReduceOp.PREMUL_SUM is of type ")
+           + at::toString(factor.scalar_type()) + ", expected " + at::toString(type));
+  if (factor.numel() == 0) refuse("the factor of ReduceOp.PREMUL_SUM has no element");
+  return factor.flatten()[0].item().toDouble();
+}
+
+/// ProcessGroupNCCL's getNcclReduceOp; complex numbers are pairs of floats there.
+bool can_be_premultiplied(at::ScalarType type) {
+#if TORCH_VERSION_MAJOR >= 2
+  if (type == at::kBFloat16) return true;
+#endif
+  return type == at::kHalf || type == at::kFloat || type == at::kDouble;
+}
+
+}  // namespace
+
 tensor_list premultiplied(const c10d::ReduceOp& op, tensor_list tensors) {
   if (static_cast<c10d::ReduceOp::RedOpType>(op) != c10d::ReduceOp::PREMUL_SUM) return tensors;
-  auto* factors = dynamic_cast<c10d::NCCLPreMulSumSupplement*>(op.supplement_.get());
-  if (!factors) refuse("a PREMUL_SUM without its factor");
-#if TORCH_VERSION_MAJOR >= 2
-  auto& factor = factors->tensor_factor;
-#else
-  auto factor = factors->tensor_factors.empty() ? at::Tensor() : factors->tensor_factors.front();
-#endif
+  if (tensors.empty()) return tensors;
+  const auto type = tensors.front().scalar_type(), of_parts = c10::toRealValueType(type);
+  if (!can_be_premultiplied(of_parts))
+    refuse(std::string("Cannot use ReduceOp.PREMUL_SUM with type ") + at::toString(type));
   at::NoGradGuard no_grad;
-  for (auto& tensor : tensors)
-    tensor = factor.defined() ? tensor.mul(factor) : tensor.mul(factors->double_factor);
+  const double factor = factor_of(op, of_parts);
+  for (auto& tensor : tensors) tensor = tensor.mul(factor);
   return tensors;
 }
 

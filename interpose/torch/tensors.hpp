@@ -31,7 +31,8 @@ element_type type_of(at::ScalarType type, semantics rules, operation op);
 /// numbers: their sum is their maximum. A premultiplied sum is a sum (premultiplied below).
 reduction reduction_of(const c10d::ReduceOp& op, at::ScalarType type, semantics rules);
 
-/// The tensors that go in when the reduction multiplies first, else the same.
+/// The tensors that go in when the reduction multiplies first, else the same. The factor is a
+/// number or a tensor of the same type, whose first element counts; only floats are multiplied.
 tensor_list premultiplied(const c10d::ReduceOp& op, tensor_list tensors);
 
 std::uint64_t elements_in(const tensor_list& tensors);

@@ -45,14 +45,20 @@ def averages_beyond_sums():
 
 
 def bitwise(dtype):
-    bits = [1 << one % 6 for one in range(world)]
-    every = some = odd = bits[0]
-    for bit in bits[1:]:
-        every, some, odd = every & bit, some | bit, odd ^ bit
-    for op, wanted in ((dist.ReduceOp.BAND, every), (dist.ReduceOp.BOR, some), (dist.ReduceOp.BXOR, odd)):
-        tensor = filled(bits[rank], 3, dtype)
-        dist.all_reduce(tensor, op)
-        expect.same(f"bitwise {dtype}", tensor, filled(wanted, 3, dtype))
+    highest = torch.iinfo(dtype).bits - 2
+    for ones in (0, -1):  # one bit set; all but one, the sign too
+        words = [ones ^ 1 << highest - one % 6 for one in range(world)]
+        every = some = odd = words[0]
+        for word in words[1:]:
+            every, some, odd = every & word, some | word, odd ^ word
+        for op, wanted in ((dist.ReduceOp.BAND, every), (dist.ReduceOp.BOR, some), (dist.ReduceOp.BXOR, odd)):
+            tensor = filled(words[rank], 3, dtype)
+            dist.all_reduce(tensor, op)
+            expect.same(f"{op} {dtype} {ones}", tensor, filled(wanted, 3, dtype))
+            tensor = filled(words[rank], 3, dtype)
+            dist.reduce(tensor, 0, op)
+            if rank == 0:
+                expect.same(f"reduce {op} {dtype} {ones}", tensor, filled(wanted, 3, dtype))
 
 
 def moving(count, dtype):
@@ -163,10 +169,31 @@ def numbers_of_other_kinds():
                 wanted = [True, True, False]
             dist.all_reduce(tensor, op)
             expect.same("truth values", tensor, torch.tensor(wanted))
-    if nccl:
-        tensor = torch.full((3,), 2.0)
-        dist.all_reduce(tensor, dist._make_nccl_premul_sum(0.5))
-        expect.same("premultiplied sum", tensor, torch.full((3,), 1.0 * world))
+
+
+def premultiplied():
+    def by(factor):  # torch 1.13 takes a list, of one tensor a device
+        listed = isinstance(factor, torch.Tensor) and expect.TORCH < (2, 0)
+        return dist._make_nccl_premul_sum([factor] if listed else factor)
+
+    types = [torch.float32, torch.float64, torch.float16]
+    if expect.TORCH >= (2, 0):
+        types.append(torch.bfloat16)
+    for dtype in types:
+        # 1/3 is rounded to the type before it multiplies.
+        third = torch.tensor([1 / 3], dtype=dtype)
+        for factor in (1 / 3, third, third[0]):
+            for shape in ((3,), ()):
+                tensor = torch.full(shape, 3.0 * (rank + 1), dtype=dtype)
+                dist.all_reduce(tensor, by(factor))
+                wanted = sum((third[0] * 3 * (one + 1)).double() for one in range(world))
+                expect.same(f"premultiplied sum {dtype} {factor} {shape}", tensor, torch.full(shape, wanted.item()).to(dtype))
+        part = torch.empty(2, dtype=dtype)
+        dist.reduce_scatter_tensor(part, filled(2, 2 * world, dtype), by(torch.tensor([0.5], dtype=dtype)))
+        expect.same(f"premultiplied reduce_scatter {dtype}", part, filled(world, 2, dtype))
+    tensor = torch.tensor([1 + 2j, 3 - 1j])
+    dist.all_reduce(tensor, by(0.5))
+    expect.same("premultiplied complex", torch.view_as_real(tensor), torch.tensor([[0.5, 1.0], [1.5, -0.5]]) * world)
 
 
 for dtype in TYPES:
@@ -175,8 +202,11 @@ for dtype in TYPES:
         moving(count, dtype)
         if not expect.NATIVE:
             whole(count, dtype)
-if not nccl:
-    bitwise(torch.int32)
+if nccl:
+    premultiplied()
+else:
+    for dtype in (torch.int64, torch.int32, torch.int8, torch.uint8):
+        bitwise(dtype)
 if not expect.NATIVE and (nccl or expect.TORCH >= (2, 8)):
     averages_beyond_sums()
 splits()

@@ -21,6 +21,11 @@ expect.refused("splits", lambda: dist.all_to_all_single(ones, torch.ones(4), [4]
 expect.refused("types", lambda: dist.all_gather_into_tensor(torch.ones(4 * world, dtype=torch.int32), ones), "all_gather")
 expect.refused("short integers", lambda: dist.all_reduce(torch.ones(4, dtype=torch.int16)), "all_reduce", me, "Short")
 if nccl:
+    factor = torch.tensor([2.0])
+    factor = factor if expect.TORCH >= (2, 0) else [factor]
+    doubled = dist._make_nccl_premul_sum(factor)
+    expect.refused("factor", lambda: dist.all_reduce(ones.half(), doubled), "all_reduce", me, "factor", "Float, expected Half")
+    expect.refused("factor of integers", lambda: dist.all_reduce(torch.ones(4, dtype=torch.int32), doubled), "PREMUL_SUM", me, "Int")
     expect.refused("bitwise", lambda: dist.all_reduce(torch.ones(4, dtype=torch.int32), dist.ReduceOp.BAND), "BAND", me)
 elif expect.TORCH >= (2, 0):  # since 2.8 gloo averages fractions
     expect.refused("average", lambda: dist.all_reduce(torch.ones(4, dtype=torch.int32), dist.ReduceOp.AVG), "AVG", me)
