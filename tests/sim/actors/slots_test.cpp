@@ -253,9 +253,9 @@ TEST_CASE("switches stay near the fewest with which a collective can run") {
 }
 
 TEST_CASE("a turn expected to be in vain is held back for a moment only") {
-  // Rank 1 waits for its two collectives one after the other: the second one's completion is what
-  // the others' next turns show to be in vain. In the last round rank 0 runs on until rank 2 has
-  // had a turn, which it would have in vain but for what it does between the two.
+  // Ranks 1 and 2 wait for two collectives one after the other; rank 0 makes the second call later,
+  // so that what they do between the two is nothing. In the last round it is not: rank 0 makes that
+  // call only when one of them has been there.
   bool seen = false;
   job_options options;
   options.world = 3;
