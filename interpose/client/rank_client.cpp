@@ -123,8 +123,10 @@ result<void> rank_client::finish(locked& hold, operation_id operation, std::uint
       through = talk_.await(hold, after(std::max(due_ns - rank_time_ns(), not_at_once_ns)),
                             callbacks::run, is_through);
     if (!through)
-      late = error{errc::timed_out, talk_.operations().find(operation)->name
-                                        + " was not done before the time its caller gives it"};
+      late =
+          error{errc::timed_out,
+                talk_.operations().find(operation)->name + " was not done: Timed out after "
+                    + std::to_string(timeout_ns / 1'000'000) + " ms, the time its caller gives it"};
     seat = {};
   }
   talk_.ensure_slot(hold, callbacks::run);

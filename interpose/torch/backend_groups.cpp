@@ -15,7 +15,7 @@ const std::vector<std::uint8_t> passed{'p'};
 std::vector<std::uint8_t> bytes_of(const std::string& text) { return {text.begin(), text.end()}; }
 
 std::string names_of(const std::vector<int>& ranks) {
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  std::string text = ranks.size() == 1 ? "Rank " : "Ranks ";
   for (std::size_t i = 0; i < ranks.size(); ++i) text += (i ? ", " : "") + std::to_string(ranks[i]);
   return text;
 }
@@ -24,7 +24,7 @@ std::string names_of(const std::vector<int>& ranks) {
 
 /// Everyone leaves a key; the last to come decides that it passed, or whose time is up first that
 /// it did not: there is one decision, and all wait for it.
-void troupe_backend::monitoredBarrier(const c10d::BarrierOptions& options, bool) {
+void troupe_backend::monitoredBarrier(const c10d::BarrierOptions& options, bool wait_all_ranks) {
   without_gil unlocked;
   const auto timeout = options.timeout == c10d::kUnsetTimeout ? timeout_.load() : options.timeout;
   store keys("monitored barrier/" + std::to_string(communicator_) + '/'
@@ -33,10 +33,12 @@ void troupe_backend::monitoredBarrier(const c10d::BarrierOptions& options, bool)
   auto key_of = [](int rank) { return "rank " + std::to_string(rank); };
   keys.set(key_of(getRank()), {});
   if (keys.add("arrived", 1) == getSize()) keys.compareSet("decided", {}, passed);
-  if (!keys.arrives("decided")) {
+  // To a store no time is any time.
+  if (!(timeout.count() > 0 ? keys.arrives("decided") : keys.check({"decided"}))) {
     std::vector<int> missing;
     for (int rank = 0; rank < getSize(); ++rank)
       if (!keys.check({key_of(rank)})) missing.push_back(rank);
+    if (!wait_all_ranks && missing.size() > 1) missing.resize(1);
     if (!missing.empty())
       keys.compareSet("decided", {},
                       bytes_of(names_of(missing) + " failed to pass monitoredBarrier in "
@@ -44,8 +46,12 @@ void troupe_backend::monitoredBarrier(const c10d::BarrierOptions& options, bool)
   }
   const auto decision = keys.get("decided");
   if (decision != passed)
-    refuse("monitoredBarrier of rank " + std::to_string(getRank()) + " of "
-           + std::to_string(getSize()) + ": " + std::string(decision.begin(), decision.end()));
+    refuse((getRank() == 0 ? ""
+                           : "Rank " + std::to_string(getRank())
+                                 + " successfully reached monitoredBarrier, but received errors "
+                                   "while waiting for send/recv from rank 0: ")
+           + std::string(decision.begin(), decision.end()) + " (of a group of "
+           + std::to_string(getSize()) + ")");
 }
 
 #if TORCH_VERSION_MAJOR >= 2

@@ -12,10 +12,18 @@ for _ in range(3):
 absent = [world - 2, world - 1]
 if rank not in absent:
     expect.refused("two are missing", lambda: dist.monitored_barrier(timeout=timedelta(seconds=1), wait_all_ranks=True),
-                   f"ranks {absent[0]}, {absent[1]} failed to pass", f"rank {rank} of {world}")
+                   f"Ranks {absent[0]}, {absent[1]} failed to pass",
+                   f"Rank {rank} successfully reached" if rank else "in 1000 ms")
 else:
     time.sleep(3)  # and then it has been decided
     expect.refused("decided already", lambda: dist.monitored_barrier(timeout=timedelta(seconds=60)),
-                   f"ranks {absent[0]}, {absent[1]} failed to pass")
+                   f"Ranks {absent[0]}, {absent[1]} failed to pass")
 dist.monitored_barrier(timeout=timedelta(seconds=60))
+if rank == 0:
+    began = time.monotonic()
+    expect.refused("no time", lambda: dist.monitored_barrier(timeout=timedelta(0)), "Rank 1 failed to pass", "in 0 ms")
+    expect.same("at once", time.monotonic() - began < 20, True)
+dist.barrier()
+if rank != 0:
+    expect.refused("no time", lambda: dist.monitored_barrier(timeout=timedelta(seconds=60)), "Rank 1 failed to pass")
 expect.finish()

@@ -289,7 +289,7 @@ TEST_CASE("a wait beyond its time says so, also when its future is done before t
   while (rank.client->watched(future)) std::this_thread::sleep_for(100us);  // and then forgotten
   rank.port.grant();
   rank.finish();
-  CHECK(why == "barrier 1 was not done before the time its caller gives it");
+  CHECK(why == "barrier 1 was not done: Timed out after 1 ms, the time its caller gives it");
 }
 
 TEST_CASE("a sleep is said and ends with a slot, a thread without a seat just sleeps") {

@@ -112,7 +112,8 @@ def register_by_name(c10d):
 
         return create
 
-    for name, rules, kind in (("gloo", "gloo", types.GLOO), ("nccl", "nccl", types.NCCL), ("mpi", "mpi", types.MPI),
+    # Not GLOO: DDP's logger takes what is called so for a ProcessGroupGloo, and reads its threads out of it.
+    for name, rules, kind in (("gloo", "gloo", types.CUSTOM), ("nccl", "nccl", types.NCCL), ("mpi", "mpi", types.MPI),
                               ("nccl-legacy", "nccl", types.CUSTOM), ("nccl2", "nccl", types.CUSTOM),
                               ("nccl-lazy", "nccl", types.CUSTOM)):
         c10d.Backend.register_backend(

@@ -60,6 +60,8 @@ def index_of(device=None):
     if isinstance(device, str):
         device = torch.device(device)
     if isinstance(device, torch.device):
+        if device.type == "cpu":  # what tensors on a GPU say here
+            return current()
         if device.type != "cuda":
             raise ValueError(f"Expected a cuda device, but got: {device}")
         device = current() if device.index is None else device.index
