@@ -22,7 +22,9 @@ namespace troupe {
 /// for the type where the average is not. Wider floats are summed and then divided, which rounds
 /// less.
 constexpr bool multiplies_first(reduction reduce, element_type type) {
-  return reduce == reduction::avg && (type == element_type::f16 || type == element_type::bf16);
+  return reduce == reduction::avg
+         && (type == element_type::f16 || type == element_type::bf16 || type == element_type::f8e4m3
+             || type == element_type::f8e5m2);
 }
 
 class backend {
@@ -41,12 +43,13 @@ class backend {
   virtual void copy(std::span<std::byte> to, std::span<const std::byte> from) = 0;
 
   /// into[i] = into[i] (op) from[0][i] (op) from[1][i] …, left to right. All spans have equal
-  /// length, a multiple of the element size. f16 and bf16 are accumulated in f32 over one call and
-  /// rounded to nearest even once, at its end. Integer sums wrap (two's complement); boolean sum
-  /// and max are "or", prod and min are "and". min and max of floats give NaN if any member is NaN.
-  /// avg folds as sum; where `multiplies_first`, into[i] and all from[k][i] are what members of a
-  /// group of `parts` handed in, and each is multiplied by 1 / parts (in f32) before it is added;
-  /// `into` is even without sources. Other sums have one part. Precondition: exists(reduce, type).
+  /// length, a multiple of the element size. Floats narrower than f32 are accumulated in f32 over
+  /// one call and rounded to nearest even once, at its end (eight-bit ones saturate: float8.hpp).
+  /// Integer sums wrap (two's complement); boolean sum and max are "or", prod and min are "and".
+  /// min and max of floats give NaN if any member is NaN. avg folds as sum; where
+  /// `multiplies_first`, into[i] and all from[k][i] are what members of a group of `parts` handed
+  /// in, and each is multiplied by 1 / parts (in f32) before it is added; `into` is even without
+  /// sources. Other sums have one part. Precondition: exists(reduce, type).
   virtual void fold(element_type type, reduction reduce, std::span<std::byte> into,
                     std::span<const std::span<const std::byte>> from, std::uint32_t parts = 1) = 0;
 

@@ -1,6 +1,6 @@
-// half_rows: loops over half.hpp's arithmetic that the compiler vectorises (this file is built with
-// -O3); for f16 the processor's own conversions where it has them (F16C), which round alike and
-// keep the same values.
+// half_rows: loops over half.hpp's and float8.hpp's arithmetic that the compiler vectorises (this
+// file is built with -O3); for f16 the processor's own conversions where it has them (F16C), which
+// round alike and keep the same values.
 #include "gpu/half_rows.hpp"
 
 #include <cstring>
@@ -85,6 +85,26 @@ void narrow<f16>(const float* from, std::byte* to, std::size_t count) {
 template <>
 void narrow<bf16>(const float* from, std::byte* to, std::size_t count) {
   narrow_each<bf16, to_bf16>(from, to, count);
+}
+
+template <>
+void widen<f8e4m3>(const std::byte* from, float* to, std::size_t count) {
+  widen_each<f8e4m3>(from, to, count);
+}
+
+template <>
+void widen<f8e5m2>(const std::byte* from, float* to, std::size_t count) {
+  widen_each<f8e5m2>(from, to, count);
+}
+
+template <>
+void narrow<f8e4m3>(const float* from, std::byte* to, std::size_t count) {
+  narrow_each<f8e4m3, to_f8e4m3>(from, to, count);
+}
+
+template <>
+void narrow<f8e5m2>(const float* from, std::byte* to, std::size_t count) {
+  narrow_each<f8e5m2, to_f8e5m2>(from, to, count);
 }
 
 }  // namespace troupe

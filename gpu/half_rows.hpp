@@ -1,9 +1,10 @@
-// half_rows: rows of f16 and bf16 to f32 and back, by half.hpp's rules, as fast as the processor
-// can.
+// half_rows: rows of f16, bf16 and eight-bit floats to f32 and back, by the rules of half.hpp and
+// float8.hpp, as fast as the processor can.
 #pragma once
 
 #include <cstddef>
 
+#include "gpu/float8.hpp"
 #include "gpu/half.hpp"
 
 namespace troupe {
@@ -20,6 +21,14 @@ template <>
 void widen<f16>(const std::byte* from, float* to, std::size_t count);
 template <>
 void widen<bf16>(const std::byte* from, float* to, std::size_t count);
+template <>
+void widen<f8e4m3>(const std::byte* from, float* to, std::size_t count);
+template <>
+void widen<f8e5m2>(const std::byte* from, float* to, std::size_t count);
+template <>
+void narrow<f8e4m3>(const float* from, std::byte* to, std::size_t count);
+template <>
+void narrow<f8e5m2>(const float* from, std::byte* to, std::size_t count);
 template <>
 void narrow<f16>(const float* from, std::byte* to, std::size_t count);
 template <>

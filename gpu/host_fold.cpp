@@ -153,8 +153,8 @@ void fold_as(std::span<std::byte> into, sources from) {
   }
 }
 
-/// Halves are summed in a row of floats. bf16 become floats on the way; f16 in a row of their own
-/// first, for which processors have instructions.
+/// Halves (and eight-bit floats) are summed in a row of floats. bf16 become floats on the way; the
+/// others in a row of their own first, f16 because processors have instructions for it.
 template <class Half, class Op>
 void fold_half(std::span<std::byte> into, sources from) {
   float sums[row_floats], others[row_floats];
@@ -310,6 +310,10 @@ void host_fold(element_type type, reduction reduce, std::span<std::byte> into, s
       return fold_complex<float>(reduce, into, from);
     case element_type::c128:
       return fold_complex<double>(reduce, into, from);
+    case element_type::f8e4m3:
+      return fold_half<f8e4m3>(reduce, into, from, parts);
+    case element_type::f8e5m2:
+      return fold_half<f8e5m2>(reduce, into, from, parts);
   }
 }
 
@@ -337,6 +341,8 @@ void host_finish(element_type type, reduction reduce, std::span<std::byte> into,
       return divide_integers<std::uint8_t>(into, members);
     case element_type::f16:
     case element_type::bf16:
+    case element_type::f8e4m3:
+    case element_type::f8e5m2:
     case element_type::boolean:
       return;
   }

@@ -45,6 +45,10 @@ const char* dtype_name(element_type type) {
       return "ComplexFloat";
     case element_type::c128:
       return "ComplexDouble";
+    case element_type::f8e4m3:
+      return "Float8_e4m3fn";
+    case element_type::f8e5m2:
+      return "Float8_e5m2";
   }
   return "unknown";
 }

@@ -11,9 +11,9 @@ namespace {
 constexpr const char* operation_names[] = {"all_reduce",     "broadcast",  "reduce", "all_gather",
                                            "reduce_scatter", "all_to_all", "gather", "scatter",
                                            "barrier",        "send",       "recv"};
-constexpr const char* type_names[] = {"f64", "f32", "f16", "bf16",    "i64", "i32",
-                                      "i16", "i8",  "u8",  "boolean", "c64", "c128"};
-constexpr std::uint32_t type_sizes[] = {8, 4, 2, 2, 8, 4, 2, 1, 1, 1, 8, 16};
+constexpr const char* type_names[] = {"f64", "f32", "f16",     "bf16", "i64",  "i32",    "i16",
+                                      "i8",  "u8",  "boolean", "c64",  "c128", "f8e4m3", "f8e5m2"};
+constexpr std::uint32_t type_sizes[] = {8, 4, 2, 2, 8, 4, 2, 1, 1, 1, 8, 16, 1, 1};
 constexpr const char* reduction_names[] = {"none", "sum",  "prod", "min", "max",
                                            "avg",  "band", "bor",  "bxor"};
 constexpr const char* semantics_names[] = {"gloo", "nccl", "mpi"};
@@ -30,7 +30,8 @@ const char* name_in(const char* const (&names)[N], Enum value) {
 
 bool is_float(element_type type) {
   return type == element_type::f64 || type == element_type::f32 || type == element_type::f16
-         || type == element_type::bf16;
+         || type == element_type::bf16 || type == element_type::f8e4m3
+         || type == element_type::f8e5m2;
 }
 
 bool is_complex(element_type type) {

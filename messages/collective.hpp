@@ -42,9 +42,11 @@ enum class element_type : std::uint8_t {
   u8,
   boolean,
   c64,
-  c128
+  c128,
+  f8e4m3,
+  f8e5m2
 };
-constexpr int element_type_count = 12;
+constexpr int element_type_count = 14;
 
 enum class reduction : std::uint8_t { none, sum, prod, min, max, avg, band, bor, bxor };
 constexpr int reduction_count = 9;

@@ -73,14 +73,30 @@ bool backend_has(semantics rules, element_type type, operation op) {
   return false;
 }
 
+/// What NCCL (since 2.24, which torch uses so since 2.8) reduces as eight-bit floats.
+bool reduces_as_float8([[maybe_unused]] at::ScalarType type, [[maybe_unused]] element_type& out) {
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 8)
+  if (type == at::kFloat8_e4m3fn) {
+    out = element_type::f8e4m3;
+    return true;
+  }
+  if (type == at::kFloat8_e5m2) {
+    out = element_type::f8e5m2;
+    return true;
+  }
+#endif
+  return false;
+}
+
 /// Types we have no word for, moved as integers of their size: any by gloo's send and recv,
-/// eight-bit floats by NCCL.
-bool moves_as_bytes(semantics rules, at::ScalarType type, operation op, element_type& out) {
+/// eight-bit floats by NCCL (some of which it reduces, too).
+bool has_as_bytes(semantics rules, at::ScalarType type, operation op, element_type& out) {
   const auto size = c10::elementSize(type);
   const bool has = rules == semantics::gloo
                        ? is_point_to_point(op)
                        : rules == semantics::nccl && size == 1 && at::isFloatingType(type);
-  if (!has || reduces(op)) return false;
+  if (!has) return false;
+  if (reduces(op)) return reduces_as_float8(type, out);
   switch (size) {
     case 1:
       out = element_type::u8;
@@ -182,7 +198,7 @@ at::ScalarType require_dense(const tensor_list& tensors) {
 element_type type_of(at::ScalarType type, semantics rules, operation op) {
   element_type element{};
   const bool known = element_of(type, element) ? backend_has(rules, element, op)
-                                               : moves_as_bytes(rules, type, op, element);
+                                               : has_as_bytes(rules, type, op, element);
   if (!known)
     refuse(std::string("Invalid scalar type ") + at::toString(type) + " for backend "
            + to_string(rules));

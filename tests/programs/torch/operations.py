@@ -145,16 +145,38 @@ def several_at_once():
         expect.same("all_gather_coalesced", three, torch.full((3,), other + 0.5))
 
 
-def types_only_moved():
+def eight_bit_floats():
     if not hasattr(torch, "float8_e5m2"):
         return
-    mine = torch.full((3,), rank + 1.0).to(torch.float8_e5m2)
+    for dtype in (torch.float8_e5m2, torch.float8_e4m3fn):
+        mine = torch.full((3,), rank + 1.0).to(dtype)
+        if nccl:
+            parts = [torch.empty_like(mine) for _ in range(world)]
+            dist.all_gather(parts, mine)
+            for other, part in enumerate(parts):
+                expect.same("eight-bit floats", part.float(), torch.full((3,), other + 1.0))
+        if nccl and expect.TORCH >= (2, 8):
+            eight_bit_reductions(dtype)
+        else:
+            expect.refused("a sum of eight-bit floats", lambda: dist.all_reduce(mine), "all_reduce", "Float8")
     if nccl:
-        parts = [torch.empty_like(mine) for _ in range(world)]
-        dist.all_gather(parts, mine)
-        for other, part in enumerate(parts):
-            expect.same("eight-bit floats", part.float(), torch.full((3,), other + 1.0))
-    expect.refused("a sum of eight-bit floats", lambda: dist.all_reduce(mine), "")
+        other = torch.zeros(3, dtype=torch.uint8).view(torch.float8_e5m2fnuz)
+        expect.refused("a sum that NCCL has not", lambda: dist.all_reduce(other), "all_reduce", "Float8_e5m2fnuz")
+
+
+def eight_bit_reductions(dtype):
+    largest = torch.finfo(dtype).max
+    values = torch.tensor([[1.0, -2.0, largest, 0.25], [2.0, 3.0, largest, 0.5], [1.0, 3.0, largest, 8.0]])
+    values = torch.stack([values[one % 3] for one in range(world)])
+    found = {"SUM": values.sum(0).clamp(max=largest), "PRODUCT": values.prod(0).clamp(max=largest), "MIN": values.amin(0),
+             "MAX": values.amax(0), "AVG": values.mean(0)}
+    for op, wanted in found.items():
+        tensor = values[rank].to(dtype)
+        dist.all_reduce(tensor, getattr(dist.ReduceOp, op))
+        expect.same(f"all_reduce {op} {dtype}", tensor.float(), wanted.to(dtype).float())
+    part = torch.empty(4, dtype=dtype)
+    dist.reduce_scatter_tensor(part, values[rank].repeat(world).to(dtype))
+    expect.same(f"reduce_scatter {dtype}", part.float(), found["SUM"].to(dtype).float())
 
 
 def numbers_of_other_kinds():
@@ -211,7 +233,7 @@ if not expect.NATIVE and (nccl or expect.TORCH >= (2, 8)):
     averages_beyond_sums()
 splits()
 numbers_of_other_kinds()
-types_only_moved()
+eight_bit_floats()
 if not expect.NATIVE:
     not_in_a_row()
     if not nccl or hasattr(dist, "all_gather_coalesced"):

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "gpu/float8.hpp"
 #include "gpu/half.hpp"
 
 using namespace troupe;
@@ -120,6 +121,19 @@ std::uint16_t half_bits(element_type type, float x) {
   return type == element_type::f16 ? to_f16(x).bits : to_bf16(x).bits;
 }
 
+/// Element i of a buffer of floats narrower than f32.
+float narrow_at(element_type type, const buffer& from, std::size_t i) {
+  if (type == element_type::f8e4m3) return to_float(f8e4m3{at<std::uint8_t>(from, i)});
+  if (type == element_type::f8e5m2) return to_float(f8e5m2{at<std::uint8_t>(from, i)});
+  return half_value(type, at<std::uint16_t>(from, i));
+}
+
+void put_narrow(element_type type, buffer& to, std::size_t i, float x) {
+  if (type == element_type::f8e4m3) return put(to, i, to_f8e4m3(x).bits);
+  if (type == element_type::f8e5m2) return put(to, i, to_f8e5m2(x).bits);
+  put(to, i, half_bits(type, x));
+}
+
 template <class T>
 std::vector<T> column(const std::vector<buffer>& members, std::size_t i) {
   std::vector<T> xs;
@@ -153,14 +167,15 @@ void reference_complex(reduction reduce, const std::vector<buffer>& members, buf
     put(to, i, multiply_complex(column<std::array<F, 2>>(members, i)));
 }
 
-void reference_halves(element_type type, reduction reduce, const std::vector<buffer>& members,
+void reference_narrow(element_type type, reduction reduce, const std::vector<buffer>& members,
                       buffer& to) {
-  for (std::size_t i = 0; i < to.size() / 2; ++i) {
+  if (members.size() == 1) return;
+  for (std::size_t i = 0; i < to.size() / size_of(type); ++i) {
     std::vector<float> xs;
-    for (auto bits : column<std::uint16_t>(members, i)) xs.push_back(half_value(type, bits));
+    for (auto& member : members) xs.push_back(narrow_at(type, member, i));
     if (reduce == reduction::avg)
       for (auto& x : xs) x *= 1.0f / static_cast<float>(members.size());
-    put(to, i, half_bits(type, fold_floats(reduce, xs)));
+    put_narrow(type, to, i, fold_floats(reduce, xs));
   }
 }
 
@@ -175,7 +190,9 @@ buffer reference(element_type type, reduction reduce, const std::vector<buffer>&
       break;
     case element_type::f16:
     case element_type::bf16:
-      reference_halves(type, reduce, members, to);
+    case element_type::f8e4m3:
+    case element_type::f8e5m2:
+      reference_narrow(type, reduce, members, to);
       break;
     case element_type::i64:
       reference_integers<std::int64_t>(reduce, members, to);
@@ -223,11 +240,12 @@ bool same(element_type type, reduction reduce, const buffer& a, const buffer& b)
     return same_floats<double>(a, b, signs);
   if (type == element_type::f32 || type == element_type::c64)
     return same_floats<float>(a, b, signs);
-  if (type == element_type::f16 || type == element_type::bf16) {
-    buffer wide_a(a.size() * 2), wide_b(b.size() * 2);
-    for (std::size_t i = 0; i < a.size() / 2; ++i) {
-      put(wide_a, i, half_value(type, at<std::uint16_t>(a, i)));
-      put(wide_b, i, half_value(type, at<std::uint16_t>(b, i)));
+  if (multiplies_first(reduction::avg, type)) {  // narrow
+    const auto count = a.size() / size_of(type);
+    buffer wide_a(count * sizeof(float)), wide_b(count * sizeof(float));
+    for (std::size_t i = 0; i < count; ++i) {
+      put(wide_a, i, narrow_at(type, a, i));
+      put(wide_b, i, narrow_at(type, b, i));
     }
     return same_floats<float>(wide_a, wide_b, signs);
   }
@@ -274,6 +292,10 @@ buffer awkward(element_type type, std::size_t count, std::mt19937_64& random) {
         put(to, i,
             random() % 4 ? half_bits(type, awkward_float<float>(random))
                          : static_cast<std::uint16_t>(random()));
+      break;
+    case element_type::f8e4m3:
+    case element_type::f8e5m2:
+      for (auto& byte : to) byte = static_cast<std::byte>(random());
       break;
     default:  // any bits are an integer, and the extremes are frequent among bytes of 0, 1, 0x7f,
               // 0x80 and 0xff
