@@ -362,7 +362,7 @@ class group_proxy {
     const auto circle = pairs_.comes(join.group_rank, static_cast<std::uint32_t>(call.root));
     if (warned_of_pairs_ && circle.empty()) return;
     finding what;
-    what.kind = circle.empty() ? errc::none : errc::deadlock;
+    what.kind = errc::deadlock;
     what.communicator = id_;
     what.operations = {troupe::describe(call)};
     what.call_sites = {join.call_site};
@@ -385,8 +385,8 @@ class group_proxy {
     } else {
       what.text = fmt::format(
           "suspected deadlock: {}, and ranks come to each other first in a circle ({}rank {}): "
-          "NCCL "
-          "makes a communicator for each pair at its first message outside of batch_isend_irecv, "
+          "NCCL makes a communicator for each pair at its first message outside of "
+          "batch_isend_irecv, "
           "and each would wait for the next",
           caller, ranks, what.cycle.front().value);
     }

@@ -139,6 +139,7 @@ TEST_CASE("unbatched messages under nccl are warned of once, and once more in a 
     REQUIRE(outcome.report);
     const auto& found = outcome.report->warnings;
     REQUIRE(found.size() == warnings);
+    for (const auto& each : found) CHECK(each.kind == errc::deadlock);
     if (warnings > 0)
       CHECK_THAT(found[0].text, Contains("outside of batch_isend_irecv") && Contains("ring.py:3"));
     if (warnings > 1) {
