@@ -20,6 +20,9 @@
 namespace troupe {
 namespace {
 
+/// About twice what it takes a sleeping core to run again.
+constexpr nanos spin_max = std::chrono::microseconds{100};
+
 class epoll_listener final : public rank_listener, private event_source {
  public:
   epoll_listener(std::string name, int socket, int poller, std::uint32_t world)
@@ -35,8 +38,9 @@ class epoll_listener final : public rank_listener, private event_source {
   void introduce(rank_id rank, rank_port_actor port) override {
     ports_[rank.value] = std::move(port);
   }
-  void start(wall_scheduler& scheduler) override {
+  void start(wall_scheduler& scheduler, std::function<bool()> core_is_idle) override {
     scheduler_ = &scheduler;
+    core_is_idle_ = std::move(core_is_idle);
     scheduler.watch(this);
   }
   void stop() override {
@@ -54,6 +58,8 @@ class epoll_listener final : public rank_listener, private event_source {
   }
 
   int descriptor() const override { return poller_; }
+
+  nanos spin() const override { return core_is_idle_() ? spin_max : nanos{0}; }
 
   void serve() override {
     std::array<epoll_event, 64> events;
@@ -157,6 +163,7 @@ class epoll_listener final : public rank_listener, private event_source {
   std::unordered_map<int, std::shared_ptr<socket_connection>> connections_;
   std::array<std::uint8_t, 256 * 1024> buffer_;
   wall_scheduler* scheduler_ = nullptr;
+  std::function<bool()> core_is_idle_;
 };
 
 }  // namespace

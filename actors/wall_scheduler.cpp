@@ -1,6 +1,5 @@
 #include "actors/wall_scheduler.hpp"
 
-#include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -11,6 +10,8 @@
 #include <caf/group.hpp>
 #include <caf/make_actor.hpp>
 #include <caf/resumable.hpp>
+
+#include <algorithm>
 
 #include "actors/silent_printer.hpp"
 
@@ -130,6 +131,17 @@ void wall_scheduler::wake() {
   [[maybe_unused]] auto written = ::write(wakeups_, &one, sizeof one);
 }
 
+/// Looks for an event or a job, without sleeping.
+bool wall_scheduler::comes_within(nanos look, pollfd source) {
+  const auto until = clock_.now() + look;
+  while (!has_arrived_.load(std::memory_order_relaxed) && !stopping_) {
+    constexpr timespec at_once{};
+    if (::ppoll(&source, 1, &at_once, nullptr) != 0) return true;
+    if (clock_.now() >= until) return false;
+  }
+  return true;
+}
+
 void wall_scheduler::sleep_until_something() {
   auto due = clock_.next_due_locked();
   const nanos spin{spin_ns_.load(std::memory_order_relaxed)};
@@ -146,10 +158,16 @@ void wall_scheduler::sleep_until_something() {
   }
   const timespec timeout{patience.count() / 1'000'000'000, patience.count() % 1'000'000'000};
   pollfd descriptors[] = {{wakeups_, POLLIN, 0}, {-1, POLLIN, 0}};
+  nanos look{};
   {
     std::lock_guard held{source_guard_};
-    if (source_) descriptors[1].fd = source_->descriptor();
+    if (source_) {
+      descriptors[1].fd = source_->descriptor();
+      look = source_->spin();
+    }
   }
+  if (due) look = std::min(look, patience);
+  if (look > nanos{0} && comes_within(look, descriptors[1])) return;
   asleep_ = true;
   if (!has_arrived_ && !stopping_) ::ppoll(descriptors, 2, due ? &timeout : nullptr, nullptr);
   if (!asleep_.exchange(false)) {  // somebody has written, or will at once

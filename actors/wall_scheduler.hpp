@@ -3,9 +3,11 @@
 //
 // Any thread may enqueue (through CAF's sends); actors run in the scheduler's thread only, and so
 // does what the event source does: a frame reaches its actor without a change of thread. Before a
-// timer's deadline the thread spins for `spin` instead of sleeping (0: never).
+// timer's deadline the thread spins for `spin` instead of sleeping (0: never), and after its last
+// event for as long as the source says.
 #pragma once
 
+#include <poll.h>
 #include <caf/actor_system.hpp>
 #include <caf/detail/type_list.hpp>
 #include <caf/scheduler/abstract_coordinator.hpp>
@@ -61,6 +63,8 @@ class event_source {
   virtual int descriptor() const = 0;
   /// Does a bounded piece of what there is, without waiting; called also when there is nothing.
   virtual void serve() = 0;
+  /// How long the thread looks for the next event before it sleeps: time that nobody else could use.
+  virtual nanos spin() const { return nanos{0}; }
 };
 
 class wall_scheduler final : public caf::scheduler::abstract_coordinator {
@@ -92,6 +96,7 @@ class wall_scheduler final : public caf::scheduler::abstract_coordinator {
   void run_batch(unit& here);
   void serve_source();
   void sleep_until_something();
+  bool comes_within(nanos look, pollfd source);
   void wake();
   void notice_earlier_deadline();
 

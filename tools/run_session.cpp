@@ -106,7 +106,8 @@ result<job_report> run_here(const run_options& options, run_tables& tables) {
                       {"TROUPE_TENSOR_MEMORY", std::to_string(options.tensor_bytes_max)}};
   plan.library_folder = libraries;
   TROUPE_TRY(ranks, launcher::start(plan));  // forks: before any thread
-  TROUPE_TRY(workers, make_worker_pool(std::clamp(std::thread::hardware_concurrency(), 1u, 4u)));
+  const auto cores = std::max(std::thread::hardware_concurrency(), 1u);
+  TROUPE_TRY(workers, make_worker_pool(std::min(cores, 4u)));
   launch_link link{ranks.control()};
 
   auto memory = make_host_backend();
@@ -141,7 +142,8 @@ result<job_report> run_here(const run_options& options, run_tables& tables) {
     listener->introduce(rank, std::move(port));
     if (++known < options.world) return;
     // Only now can a rank, or the end of one, be answered.
-    listener->start(dynamic_cast<wall_scheduler&>(system.scheduler()));
+    listener->start(dynamic_cast<wall_scheduler&>(system.scheduler()),
+                    [&] { return tables.ranks_running < cores; });
     link.start(coordinator);
   };
   coordinator = spawn_coordinator(system, run);

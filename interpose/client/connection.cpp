@@ -28,14 +28,20 @@ error gone(const char* what) {
 }
 
 /// Readable before the moment? Errors count as readable: the read will tell.
+///
+/// Who sleeps in recv is woken whenever the runner has read what this rank sent, since room to send
+/// has come; poll wakes for what it was asked to.
 bool poll_until(int fd, moment until) {
   for (;;) {
-    const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(
-        until - std::chrono::steady_clock::now());
-    const auto ns = std::max<std::int64_t>(left.count(), 0);
-    const timespec timeout{ns / 1'000'000'000, ns % 1'000'000'000};
+    timespec timeout{};
+    if (until != never) {
+      const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(
+          until - std::chrono::steady_clock::now());
+      const auto ns = std::max<std::int64_t>(left.count(), 0);
+      timeout = {ns / 1'000'000'000, ns % 1'000'000'000};
+    }
     pollfd readable{fd, POLLIN, 0};
-    const int ready = ::ppoll(&readable, 1, &timeout, nullptr);
+    const int ready = ::ppoll(&readable, 1, until == never ? nullptr : &timeout, nullptr);
     if (ready == 0) return false;
     if (ready > 0 || errno != EINTR) return true;
   }
@@ -130,7 +136,7 @@ result<void> connection::send(std::span<const std::uint8_t> bytes) {
 
 result<void> connection::receive(std::vector<to_rank::frame>& frames, moment until) {
   if (auto taken = take_frames(frames); !taken || !frames.empty()) return taken;
-  if (until != never && !poll_until(socket_.get(), until)) return {};
+  if (!poll_until(socket_.get(), until)) return {};
   ssize_t got;
   do got = ::recv(socket_.get(), buffer_.data(), buffer_.size(), 0);
   while (got < 0 && errno == EINTR);

@@ -50,8 +50,10 @@ class bell final : public event_source {
     in = std::this_thread::get_id();
     served = static_cast<int>(rung) + served;
   }
+  nanos spin() const override { return patience; }
   std::atomic<int> served = 0;
   std::atomic<std::thread::id> in;
+  nanos patience{};
 
  private:
   int descriptor_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -217,6 +219,32 @@ TEST_CASE("a source of events is served in the actors' thread, idle or busy, unt
   std::this_thread::sleep_for(5ms);
   CHECK(source.served == 2);
   stop(busy);
+  stop(listener);
+  on.system.await_all_actors_done();
+}
+
+TEST_CASE("a scheduler that looks for events instead of sleeping still hears messages and timers") {
+  wall_system on;
+  bell source;
+  source.patience = 1h;  // it never sleeps
+  std::atomic<int> heard = 0;
+  auto listener = spawn_listener(on.system, [&](int number) { heard = number; });
+  auto becomes = [](const std::atomic<int>& value, int wanted) {
+    const auto until = std::chrono::steady_clock::now() + long_enough;
+    while (value != wanted && std::chrono::steady_clock::now() < until)
+      std::this_thread::sleep_for(1ms);
+    return value == wanted;
+  };
+  on.scheduler.watch(&source);
+  for (int round = 1; round <= 3; ++round) {
+    source.ring();
+    REQUIRE(becomes(source.served, round));
+    caf::anon_send(listener, 10 * round);
+    REQUIRE(becomes(heard, 10 * round));
+    on.later(listener, 2ms, 10 * round + 1);
+    REQUIRE(becomes(heard, 10 * round + 1));
+  }
+  on.scheduler.watch(nullptr);
   stop(listener);
   on.system.await_all_actors_done();
 }
