@@ -3,7 +3,8 @@
 // A rank that waits for several collectives one after the other (DDP for its buckets) is woken by
 // the first and waits for the second at once, while those who could complete that still run. It is
 // told by its last such turn: it began with collectives open, called nothing, and ended within
-// `short_turn` waiting for one of them. Not here: who has a slot (slot_table.hpp).
+// `short_turn` waiting for one of them. The first is taken to be in vain: others with work to do go
+// first. Not here: who has a slot (slot_table.hpp).
 #pragma once
 
 #include <algorithm>
@@ -41,7 +42,7 @@ class futile_turns {
  private:
   nanos began_{};
   std::set<operation_id> open_;
-  bool calls_ = false, last_was_ = false;
+  bool calls_ = false, last_was_ = true;
 };
 
 }  // namespace troupe

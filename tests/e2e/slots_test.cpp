@@ -68,5 +68,21 @@ TEST_CASE(
   check_slots_make_no_difference({python(), DEMO_PROGRAM, "--steps", "5"}, 5);
 }
 
+TEST_CASE("an initialisation is one meeting: each rank but the last waits once") {
+  if (skipped_without_torch()) return;
+  const workspace here;
+  constexpr std::uint32_t world = 8, rounds = 3;
+  const auto ended = here.run({.world = world,
+                               .slots = 1,
+                               .program = {python(), test_program("torch/entering.py"),
+                                           here.file("entered"), std::to_string(rounds)}});
+  INFO(describe(ended));
+  REQUIRE(ended.status == 0);
+  const auto report = here.report();
+  REQUIRE(report);
+  // Some more, should a rank have slept in a file's write.
+  CHECK(report->at("switches") < world + rounds * (world - 1) + world / 2);
+}
+
 }  // namespace
 }  // namespace troupe::e2e

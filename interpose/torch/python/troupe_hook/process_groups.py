@@ -13,7 +13,8 @@ from .extension import c10d_module
 class _Creation:
     """The group that torch is about to make: its helper knows the ranks, the class it calls does not."""
     ranks = ()
-    name = description = None
+    name = description = store = None
+    met_over = None  # the store over which all ranks have met already, in this initialisation
 
 
 def _has_backends(c10d):
@@ -167,6 +168,7 @@ def note_ranks(c10d):
         _Creation.ranks = given.arguments["global_ranks_in_group"]
         _Creation.name = given.arguments["group_name"]
         _Creation.description = given.arguments.get("group_desc")
+        _Creation.store = given.arguments.get("store")
         return original(*arguments, **named)
 
     c10d._new_process_group_helper = helper
@@ -187,6 +189,7 @@ _world_members = []  # of the default group: the run's rank of each of its ranks
 def _make(c10d, backend, store, rank, size, timeout):
     if not _Creation.ranks:
         _world_members[:] = _exchange_members(store, rank, size)
+        _Creation.met_over = _Creation.store
     members = [_world_members[other] for other in _Creation.ranks] or _world_members
     return c10d_module().make_backend(members, rank, backend, _group_name(c10d), timeout)
 
@@ -213,12 +216,18 @@ def _exchange_members(store, rank, size):
 
 
 def wait_in_barrier(c10d):
-    """_store_based_barrier polls add(key, 0) every 10 ms; the last to come wakes the others instead."""
+    """_store_based_barrier polls add(key, 0) every 10 ms; the last to come wakes the others instead.
+
+    The one that ends an initialisation would be the second meeting of all ranks, and is left out.
+    """
     parameters = inspect.signature(c10d._store_based_barrier)
 
     def barrier(*arguments, **named):
         given = parameters.bind(*arguments, **named).arguments
         store = given["store"]
+        if store is _Creation.met_over:
+            _Creation.met_over = None
+            return
         size = given.get("rendezvous_count", None) or c10d.get_world_size()
         name = given.get("group_name", None) or c10d._group_count
         key = f"{c10d.STORE_BASED_BARRIER_PREFIX}:{name}"
