@@ -31,8 +31,9 @@ class rank_listener {
   virtual const std::string& name() const = 0;
   /// The port of a rank; every rank's before start().
   virtual void introduce(rank_id rank, rank_port_actor port) = 0;
-  /// `core_is_idle`: asked, in the scheduler's thread, when there is nothing to do. While it says so
-  /// the thread looks a little longer for the next frame, since its core would take as long to wake.
+  /// `core_is_idle`: asked, in the scheduler's thread, when there is nothing to do. While it says
+  /// so the thread looks a little longer for the next frame, since its core would take as long to
+  /// wake.
   virtual void start(wall_scheduler& scheduler, std::function<bool()> core_is_idle) = 0;
   /// Leaves the scheduler, closes all connections and lets go of the ports. Once; the destructor
   /// does it too.

@@ -63,7 +63,8 @@ class event_source {
   virtual int descriptor() const = 0;
   /// Does a bounded piece of what there is, without waiting; called also when there is nothing.
   virtual void serve() = 0;
-  /// How long the thread looks for the next event before it sleeps: time that nobody else could use.
+  /// How long the thread looks for the next event before it sleeps: time that nobody else could
+  /// use.
   virtual nanos spin() const { return nanos{0}; }
 };
 

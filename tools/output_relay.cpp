@@ -55,8 +55,13 @@ class output_relay::implementation {
     thread_ = std::thread([this] { run(); });
   }
   ~implementation() {
-    thread_.join();
+    finish();
     ::close(poller_);
+  }
+
+  bool finish() {
+    if (thread_.joinable()) thread_.join();
+    return !lost_;
   }
 
  private:
@@ -111,14 +116,17 @@ class output_relay::implementation {
   /// Whoever writes there is told as without us: by a broken pipe.
   void give_up(int target, int why) {
     bool told = false;
+    const bool reader_went = why == EPIPE;
+    if (!reader_went) lost_ = true;
     for (std::size_t n = 0; n < sources_.size(); ++n)
       if (sources_[n].target == target && sources_[n].descriptor >= 0) {
         close_source(n);
         told = true;
       }
-    if (told)
-      std::fprintf(stderr, "troupe: standard %s cannot be written (%s): ranks find it closed\n",
-                   target == STDERR_FILENO ? "error" : "output", std::strerror(why));
+    if (told || !reader_went)
+      std::fprintf(stderr, "troupe: standard %s cannot be written (%s)%s\n",
+                   target == STDERR_FILENO ? "error" : "output", std::strerror(why),
+                   told ? ": ranks find it closed" : "");
   }
 
   void close_source(std::size_t which) {
@@ -132,6 +140,7 @@ class output_relay::implementation {
   std::function<void()> before_write_;
   int poller_;
   std::size_t open_ = 0;
+  bool lost_ = false;
   std::thread thread_;
 };
 
@@ -141,5 +150,7 @@ output_relay::output_relay(std::vector<source> sources, bool lines,
         std::make_unique<implementation>(std::move(sources), lines, std::move(before_write))) {}
 
 output_relay::~output_relay() = default;
+
+bool output_relay::finish() { return implementation_->finish(); }
 
 }  // namespace troupe

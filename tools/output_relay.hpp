@@ -26,8 +26,10 @@ class output_relay {
   /// Starts the thread. `lines`: whole lines, each with its prefix. `before_write` is called
   /// before something is written (to clear a progress line).
   output_relay(std::vector<source> sources, bool lines, std::function<void()> before_write);
-  /// Waits until every pipe is closed and all is passed on.
-  ~output_relay();
+  /// Waits until every pipe is closed and all is passed on. False: some of it could not be written,
+  /// for another reason than that its reader went.
+  bool finish();
+  ~output_relay();  ///< finishes
 
  private:
   class implementation;

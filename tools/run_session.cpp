@@ -155,6 +155,8 @@ result<job_report> run_here(const run_options& options, run_tables& tables) {
   coordinator = nullptr;
   system.await_all_actors_done();
   workers = nullptr;  // its jobs hold handles: they end before the system does
+  if (!relay.finish() && report && report->outcome == errc::none)
+    report->outcome = errc::no_resources;
   return report;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <iostream>
 
 #include "messages/error.hpp"
 #include "tools/commands.hpp"
@@ -42,10 +43,7 @@ void fill_standard_descriptors() {
   if (opened >= 0) ::close(opened);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  fill_standard_descriptors();
+int run_verb(int argc, char** argv) {
   const char* name = argc > 1 ? argv[1] : "";
   for (const auto& each : verbs)
     if (std::strcmp(name, each.name) == 0) return each.run(argc - 1, argv + 1);
@@ -58,4 +56,15 @@ int main(int argc, char** argv) {
   if (!asked && *name) std::fprintf(stderr, "troupe: there is no verb %s\n", name);
   print_verbs(asked ? stdout : stderr);
   return asked ? 0 : troupe::exit_status(troupe::errc::usage);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  fill_standard_descriptors();
+  const int status = run_verb(argc, argv);
+  std::cout.flush();
+  if (status != 0 || (std::fflush(stdout) == 0 && !std::ferror(stdout) && std::cout)) return status;
+  std::fprintf(stderr, "troupe: standard output could not be written\n");
+  return troupe::exit_status(troupe::errc::no_resources);
 }

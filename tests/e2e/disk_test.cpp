@@ -57,6 +57,23 @@ TEST_CASE("a disk that never had room ends the run at once") {
   CHECK(left.found() == std::vector<std::string>{});
 }
 
+TEST_CASE("whoever cannot print what was asked for says so and ends with status 6") {
+  const workspace here;
+  const std::vector<std::vector<std::string>> verbs{{"--version"},
+                                                    {"--help"},
+                                                    {"run", "--help"},
+                                                    {"doctor"},
+                                                    {"run", "--no-trace", "--", "echo", "x"}};
+  for (const auto& arguments : verbs) {
+    auto command = here.troupe(arguments);
+    command.insert(command.begin(), {"sh", "-c", "exec \"$@\" > /dev/full", "sh"});
+    const auto ended = e2e::run(command, here.environment());
+    INFO(describe(ended));
+    CHECK(ended.status == 6);
+    CHECK_THAT(ended.err, Contains("standard output"));
+  }
+}
+
 TEST_CASE("a trace in a folder that is not there is refused before the program starts") {
   const workspace here;
   const auto ended = here.run({.trace_file = here.file("nowhere/trace.prism"),

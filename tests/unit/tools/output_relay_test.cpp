@@ -94,3 +94,24 @@ TEST_CASE("ranks whose output nobody reads any more find it closed, the others d
   kept.close_write();
   CHECK(kept.read_all() == "[1] still here\n");
 }
+
+TEST_CASE(
+    "output that its target does not take is lost and said to be, not so where a reader went") {
+  ::signal(SIGPIPE, SIG_IGN);
+  auto passed_on = [](const std::string& text, int target) {
+    pipe_ends rank;
+    output_relay relay({{"", rank.give_read(), target}}, false, nullptr);
+    rank.write(text);
+    rank.close_write();
+    return relay.finish();
+  };
+  const int full = ::open("/dev/full", O_WRONLY | O_CLOEXEC);
+  REQUIRE(full >= 0);
+  CHECK_FALSE(passed_on("text", full));
+  CHECK(passed_on("", full));
+  ::close(full);
+  pipe_ends reader;
+  CHECK(passed_on("text", reader.ends[1]));
+  reader.close_read();
+  CHECK(passed_on("text", reader.ends[1]));
+}
