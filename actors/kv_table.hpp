@@ -23,6 +23,8 @@ class kv_table {
     result<store_reply> reply;
   };
 
+  /// It must fit into the frame that answers a get.
+  static constexpr std::uint64_t value_bytes_max = frame_bytes_max - 64 * 1024;
   static constexpr std::uint64_t held_bytes_max = 256u << 20;  ///< all keys and values together
 
   /// Carries the request out, or keeps it until its keys are there. The answers that are due now:

@@ -72,6 +72,7 @@ class record_keeper {
     constexpr std::size_t warnings_max = 100;
     if (warnings_.size() >= warnings_max) return;
     warnings_.push_back(what);
+    record(record_warning{what});
     if (run_.warn) run_.warn(what.text);
   }
 

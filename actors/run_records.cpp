@@ -38,9 +38,17 @@ result<void> run_records::put(const record_nodes& nodes) {
 result<void> run_records::put(const record_slots& slots) {
   return trace_->append(*slots.intervals);
 }
-result<void> run_records::put(const record_finding& found) {
-  const auto& what = found.what;
-  return note(journal::finding{what.kind, what.ranks, what.communicator, what.sequence, what.text});
+namespace {
+
+journal::finding for_journal(const finding& what) {
+  return {what.kind, what.ranks, what.communicator, what.sequence, what.text};
+}
+
+}  // namespace
+
+result<void> run_records::put(const record_finding& found) { return note(for_journal(found.what)); }
+result<void> run_records::put(const record_warning& warned) {
+  return note(journal::warning{for_journal(warned.what)});
 }
 result<void> run_records::put(const record_process& process) {
   if (process.ended)

@@ -30,7 +30,8 @@ class run_records {
     std::vector<std::pair<std::string, std::string>> metadata;
     std::function<nanos()> now;  ///< since the run's start
   };
-  using record = std::variant<record_nodes, record_slots, record_finding, record_process>;
+  using record =
+      std::variant<record_nodes, record_slots, record_finding, record_warning, record_process>;
 
   /// Creates both files and journals the plan. `tables` outlives the records.
   static result<std::unique_ptr<run_records>> open(options how, run_tables& tables);
@@ -47,6 +48,7 @@ class run_records {
   result<void> put(const record_nodes& nodes);
   result<void> put(const record_slots& slots);
   result<void> put(const record_finding& found);
+  result<void> put(const record_warning& warned);
   result<void> put(const record_process& process);
   result<void> note(journal::event what);
 

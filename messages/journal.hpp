@@ -45,12 +45,18 @@ struct finding {
   std::string text;
   friend bool operator==(const finding&, const finding&) = default;
 };
+/// What may be wrong: it ended nothing.
+struct warning {
+  finding what;
+  friend bool operator==(const warning&, const warning&) = default;
+};
 struct run_ended {
   errc outcome{};
   std::uint64_t wall_ns{};
   friend bool operator==(const run_ended&, const run_ended&) = default;
 };
-using event = std::variant<run_planned, process_started, process_ended, finding, run_ended>;
+using event =
+    std::variant<run_planned, process_started, process_ended, finding, run_ended, warning>;
 
 struct record {
   std::uint64_t at_ns{};  ///< since the run's start

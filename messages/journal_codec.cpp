@@ -20,8 +20,8 @@ constexpr std::string_view first_key =
     "at_ns";
 constexpr std::uint32_t pairs_max = 15;
 
-constexpr const char* kind_names[] = {"run_planned", "process_started", "process_ended", "finding",
-                                      "run_ended"};
+constexpr const char* kind_names[] = {"run_planned", "process_started", "process_ended",
+                                      "finding",     "run_ended",       "warning"};
 static_assert(std::size(kind_names) == std::variant_size_v<event>);
 
 std::string_view cut(std::string_view text) {
@@ -53,6 +53,7 @@ class packer {
   static std::uint32_t pairs(const process_ended&) { return 3; }
   static std::uint32_t pairs(const finding&) { return 5; }
   static std::uint32_t pairs(const run_ended&) { return 2; }
+  static std::uint32_t pairs(const warning& what) { return pairs(what.what); }
 
   void pack(const run_planned& what) {
     pair("program", what.program);
@@ -83,6 +84,7 @@ class packer {
     pair("sequence", what.sequence.value);
     pair("text", what.text);
   }
+  void pack(const warning& what) { pack(what.what); }
   void pack(const run_ended& what) {
     pair("outcome", std::string_view(to_string(what.outcome)));
     pair("wall_ns", what.wall_ns);
@@ -180,12 +182,15 @@ event read_event(fields& from) {
   if (kind == kind_names[2])
     return process_ended{
         .rank = rank(), .pid = pid(), .wait_status = from.get<std::int32_t>("wait_status")};
-  if (kind == kind_names[3])
+  auto found = [&] {
     return finding{.kind = from.code("finding"),
                    .ranks = from.ranks("ranks"),
                    .communicator = {from.get<std::uint64_t>("communicator")},
                    .sequence = {from.get<std::uint64_t>("sequence")},
                    .text = from.get<std::string>("text")};
+  };
+  if (kind == kind_names[3]) return found();
+  if (kind == kind_names[5]) return warning{found()};
   if (kind == kind_names[4])
     return run_ended{.outcome = from.code("outcome"),
                      .wall_ns = from.get<std::uint64_t>("wall_ns")};
@@ -208,6 +213,7 @@ bool in_place(msgpack::type::object_type, std::size_t, void*) { return true; }
 result<std::string> encode_record(const record& record) {
   auto* planned = std::get_if<run_planned>(&record.what);
   auto* found = std::get_if<finding>(&record.what);
+  if (auto* warned = std::get_if<warning>(&record.what)) found = &warned->what;
   if ((planned && planned->arguments.size() > journal_list_length_max)
       || (found && found->ranks.size() > journal_list_length_max))
     return error{errc::bad_input, "a list is too long for a journal"};

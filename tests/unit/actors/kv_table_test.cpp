@@ -181,30 +181,53 @@ TEST_CASE("a request without its key is refused") {
     CHECK(kv.refused({.kind = kind}).code == errc::bad_input);
 }
 
+/// Sets keys "0", "1", … until not even one more of this size would go in.
+std::uint64_t fill(store& kv, std::uint64_t value_bytes) {
+  std::uint64_t keys = 0, held = 0;
+  for (;; ++keys) {
+    const auto key = std::to_string(keys);
+    held += key.size() + value_bytes;
+    if (held > kv_table::held_bytes_max) return keys;
+    kv.ask(
+        {.kind = store_kind::set, .keys = {key}, .value = std::vector<std::uint8_t>(value_bytes)});
+  }
+}
+
 TEST_CASE("beyond the limit values are refused, and a refused key does not exist") {
   store kv;
-  const std::vector<std::uint8_t> half(kv_table::held_bytes_max / 2);
-  kv.ask({.kind = store_kind::set, .keys = {"a"}, .value = half});
+  const std::vector<std::uint8_t> value(kv_table::value_bytes_max);
+  const auto keys = static_cast<std::int64_t>(fill(kv, value.size()));
   CHECK(kv.submit({.kind = store_kind::get, .keys = {"b"}}).empty());
   for (auto kind : {store_kind::set, store_kind::append, store_kind::compare_set}) {
-    auto full = half;
-    full.push_back(0);
-    CHECK(kv.refused({.kind = kind, .keys = {"b"}, .value = full}).code == errc::no_resources);
+    CHECK(kv.refused({.kind = kind, .keys = {"b"}, .value = value}).code == errc::no_resources);
     CHECK(kv.number(store_kind::check, {"b"}) == 0);
-    CHECK(kv.number(store_kind::num_keys, {}) == 1);
+    CHECK(kv.number(store_kind::num_keys, {}) == keys);
   }
-  kv.ask({.kind = store_kind::set, .keys = {"a"}, .value = bytes("short again")});
-  CHECK(kv.submit({.kind = store_kind::set, .keys = {"b"}, .value = half}).size() == 2);
+  kv.ask({.kind = store_kind::set, .keys = {"0"}, .value = bytes("short again")});
+  CHECK(kv.submit({.kind = store_kind::set, .keys = {"b"}, .value = value}).size() == 2);
+}
+
+TEST_CASE("a value that no answer could carry is refused, also one that grew") {
+  store kv;
+  const std::vector<std::uint8_t> half(kv_table::value_bytes_max / 2 + 1);
+  kv.ask({.kind = store_kind::append, .keys = {"a"}, .value = half});
+  CHECK(kv.refused({.kind = store_kind::append, .keys = {"a"}, .value = half}).code
+        == errc::no_resources);
+  CHECK(kv.ask({.kind = store_kind::get, .keys = {"a"}}).value.size() == half.size());
+  const std::vector<std::uint8_t> large(kv_table::value_bytes_max + 1);
+  for (auto kind : {store_kind::set, store_kind::compare_set})
+    CHECK(kv.refused({.kind = kind, .keys = {"b"}, .value = large}).code == errc::no_resources);
 }
 
 TEST_CASE("keys count towards the limit as values do") {
   store kv;
-  const std::vector<std::uint8_t> most(kv_table::held_bytes_max - 200);
-  kv.ask({.kind = store_kind::set, .keys = {"a"}, .value = most});
-  CHECK(kv.refused({.kind = store_kind::set, .keys = {std::string(200, 'k')}}).code
-        == errc::no_resources);
-  kv.number(store_kind::delete_key, {"a"});
-  kv.ask({.kind = store_kind::set, .keys = {std::string(200, 'k')}, .value = most});
+  fill(kv, kv_table::value_bytes_max);
+  const auto name = [](char first) { return std::string(60'000, first); };
+  char first = 'a';
+  while (kv.submit({.kind = store_kind::set, .keys = {name(first)}}).front().reply) ++first;
+  CHECK(kv.refused({.kind = store_kind::set, .keys = {name(first)}}).code == errc::no_resources);
+  kv.number(store_kind::delete_key, {"0"});
+  kv.ask({.kind = store_kind::set, .keys = {name(first)}});
 }
 
 TEST_CASE("whatever is set and deleted, each wait is answered once, when all its keys are there") {

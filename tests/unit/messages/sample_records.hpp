@@ -23,6 +23,11 @@ inline std::vector<journal::record> journal_records() {
                                     .sequence = {9},
                                     .text = "rank 1 waits for rank 70000"}},
       {7, journal::process_ended{.rank = {63}, .pid = 4712, .wait_status = 9}},
+      {1, journal::warning{{.kind = errc::mismatch,
+                            .ranks = {{2}, {3}},
+                            .communicator = {12},
+                            .sequence = {1},
+                            .text = "suspected mismatch: rank 2 called all_reduce at a.py:1"}}},
       {8, journal::run_ended{.outcome = errc::none, .wall_ns = 123}},
   };
 }
