@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace troupe {
@@ -342,7 +343,12 @@ void conversation::start_reader(locked&) {
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are the program's own threads'
-  reader_ = std::thread([this] { run_reader(); });
+  try {
+    reader_ = std::thread([this] { run_reader(); });
+  } catch (const std::system_error& why) {
+    lose({errc::no_resources,
+          std::string("no thread for the answers from the runner: ") + why.what()});
+  }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
