@@ -145,10 +145,76 @@ def serve_host_memory(c10d):
     c10d._new_process_group_helper = helper
 
 
-def make_groups_anew(c10d):
-    """torch splits a group bound to a device off the default one, with NCCL's means; ours cost nothing to make."""
-    if hasattr(c10d, "_get_split_source"):
-        c10d._get_split_source = lambda *_, **__: None
+class Splits:
+    """What is left of ncclCommSplit: groups are made anew, but one that NCCL would split off another has to wait until every
+    rank of that other one takes part, members or not."""
+    bound = False  # the default group is bound to a device: its groups are split off it
+    _meetings = {}  # ranks of the group to split -> ours, in which they meet
+
+    @classmethod
+    def take_part(cls, c10d, ranks, name):
+        """The run's ranks of the group that is split, in its order. The work that is done when all take part."""
+        meeting = cls._meetings.get(tuple(ranks))
+        if meeting is None:
+            meeting = cls._meetings[tuple(ranks)] = c10d_module().make_backend(
+                ranks, ranks.index(client.rank()), "nccl", f"{name}, in ncclCommSplit", c10d.default_pg_timeout)
+        return meeting.barrier()
+
+
+def split_with_everyone(c10d):
+    """new_group of a world bound to a device (device_id=), and split_group."""
+    if not hasattr(c10d, "_get_split_source"):
+        return
+    c10d._get_split_source = lambda *_, **__: None
+    original = c10d._new_process_group_helper
+    parameters = inspect.signature(original)
+
+    @functools.wraps(original)
+    def helper(*arguments, **named):
+        given = parameters.bind(*arguments, **named).arguments
+        ranks = given["global_ranks_in_group"]
+        if not ranks:  # the default group; a map of devices may have taken the device away
+            Splits.bound = Splits.bound or given.get("device_id") is not None
+        elif Splits.bound and "nccl" in str(given["backend"]):
+            taken_part = Splits.take_part(c10d, _world_members, "world")
+            if c10d.get_rank() in ranks:
+                taken_part.wait()
+        return original(*arguments, **named)
+
+    c10d._new_process_group_helper = helper
+    _forget_binding(c10d)
+    if hasattr(c10d, "split_group"):
+        _split_group_with_everyone(c10d)
+
+
+def _forget_binding(c10d):
+    original = c10d.destroy_process_group
+
+    @functools.wraps(original)
+    def destroy(*arguments, **named):
+        original(*arguments, **named)
+        Splits.bound = Splits.bound and c10d.is_initialized()
+
+    c10d.destroy_process_group = destroy
+
+
+def _split_group_with_everyone(c10d):
+    original = c10d.split_group
+    parameters = inspect.signature(original)
+
+    @functools.wraps(original)
+    def split_group(*arguments, **named):
+        parent = parameters.bind(*arguments, **named).arguments.get("parent_pg") or c10d._get_default_group()
+        made = original(*arguments, **named)
+        if c10d.get_backend(parent) == "nccl":
+            ranks = [_world_members[rank] for rank in c10d.get_process_group_ranks(parent)]
+            name = "world" if parent is c10d._get_default_group() else f"group {parent.group_name}"
+            taken_part = Splits.take_part(c10d, ranks, name)
+            if made is not c10d.GroupMember.NON_GROUP_MEMBER:
+                taken_part.wait()
+        return made
+
+    c10d.split_group = split_group
 
 
 def _export(c10d, name):
@@ -249,5 +315,5 @@ def leave_checks_to_troupe(c10d):
 PATCHES = [
     ("torch.distributed.distributed_c10d", patch)
     for patch in (replace_gloo, replace_nccl, replace_mpi, register_by_name, serve_host_memory, note_ranks,
-                  make_groups_anew, wait_in_barrier, leave_checks_to_troupe)
+                  split_with_everyone, wait_in_barrier, leave_checks_to_troupe)
 ]

@@ -2,6 +2,7 @@
 import functools
 import inspect
 
+from ..process_groups import Splits
 from .devices import count, index_of, on_cpu, refuse
 
 
@@ -100,6 +101,8 @@ def _without(original, argument):
         if devices is not None:
             for device in devices if isinstance(devices, (list, tuple)) else [devices]:
                 on_cpu(device)
+            if original.__name__ == "init_process_group":
+                Splits.bound = True
         return original(*given.args, **given.kwargs)
 
     return called
