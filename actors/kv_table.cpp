@@ -17,8 +17,8 @@ result<store_reply> kv_table::put(const std::string& key, std::vector<std::uint8
   const auto before = held == values_.end() ? 0 : key.size() + held->second.size();
   if (value.size() > value_bytes_max)
     return error{errc::no_resources,
-                 fmt::format("the store's value of key {} would have {} bytes, the limit is {}", key,
-                             value.size(), value_bytes_max)};
+                 fmt::format("the store's value of key {} would have {} bytes, the limit is {}",
+                             key, value.size(), value_bytes_max)};
   const auto after = held_bytes_ - before + key.size() + value.size();
   if (after > held_bytes_max)
     return error{errc::no_resources,
