@@ -120,7 +120,7 @@ class group_proxy {
     const auto& calls = *self_->state.calls;
     const auto& members = calls.members();
     for (const auto& open : calls.open()) {
-      open_operation one{open.operation, id_, open.sequence, {}, {}, false};
+      open_operation one{open.operation, id_, open.sequence, {}, {}, false, false};
       for (std::size_t n = 0; n < open.joined.size(); ++n)
         one.callers.push_back({members[open.joined[n]], open.calls[n]->operation,
                                calls.describe_join(open.joined[n], open.sequence, *open.calls[n]),
@@ -130,7 +130,7 @@ class group_proxy {
     }
     for (const auto& open : self_->state.messages->open()) {
       const bool any = open.peer == any_source;
-      open_operation one{open.name, id_, {}, {}, {}, any};
+      open_operation one{open.name, id_, {}, {}, {}, any, false};
       one.callers.push_back({members[open.group_rank],
                              self_->state.posted.at(open.number).operation, open.text,
                              open.call_site});

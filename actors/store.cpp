@@ -31,6 +31,9 @@ namespace {
 
 using store_self = store_actor::extend<caf::reacts_to<store_timeout>>;
 
+/// Programs live through timeouts up to this long (a monitored_barrier without one of its ranks, a
+/// poll of the store): until then such a wait is no deadlock. Longer ones are there to end a hang.
+constexpr std::uint64_t short_timeout_ns_max = 60ull * 1'000'000'000;
 /// A longer timeout would leave the clock's range; nobody sees its end.
 constexpr std::uint64_t timeout_ns_max = 10ull * 365 * 24 * 3600 * 1'000'000'000;
 
@@ -39,6 +42,7 @@ struct waiting_request {
   rank_id rank;
   operation_id operation;
   std::uint64_t due_ns{};  ///< in rank time; 0: never
+  bool short_timeout{};
 };
 
 struct store_state {
@@ -71,7 +75,7 @@ store_self::behavior_type behave(self_pointer self, const run_surroundings& run)
         auto& state = self->state;
         const auto number = ++state.tickets;
         auto held = self->make_response_promise<store_reply>();
-        state.waiting.emplace(number, waiting_request{held, ask.rank, ask.operation, 0});
+        state.waiting.emplace(number, waiting_request{held, ask.rank, ask.operation, 0, false});
         for (auto& answer : state.table.submit(number, ask.request)) {
           auto request = state.waiting.extract(answer.number);
           if (answer.reply)
@@ -83,6 +87,7 @@ store_self::behavior_type behave(self_pointer self, const run_surroundings& run)
             waits != state.waiting.end() && ask.request.timeout_ns) {
           const auto timeout = std::min(ask.request.timeout_ns, timeout_ns_max);
           waits->second.due_ns = rank_time_ns(self, run) + timeout;
+          waits->second.short_timeout = timeout <= short_timeout_ns_max;
           look_when_due(self, number, timeout);
         }
         return held;
@@ -91,7 +96,7 @@ store_self::behavior_type behave(self_pointer self, const run_surroundings& run)
         open_described all;
         for (const auto& [number, key] : self->state.table.waiting()) {
           const auto& request = self->state.waiting.at(number);
-          open_operation one{"wait for key " + key, {}, {}, {}, {}, true};
+          open_operation one{"wait for key " + key, {}, {}, {}, {}, true, request.short_timeout};
           one.callers.push_back(
               {request.rank,
                request.operation,

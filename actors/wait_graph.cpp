@@ -37,6 +37,7 @@ wait_graph::wait_graph(std::uint32_t world, const std::vector<rank_wait>& waits,
 }
 
 bool wait_graph::can_complete(const open_operation& operation) const {
+  if (operation.fails_soon) return true;
   auto acts = [this](rank_id rank) { return this->acts(rank); };
   const auto& lacking = operation.lacking;
   if (!operation.one_suffices) return std::all_of(lacking.begin(), lacking.end(), acts);

@@ -5,7 +5,7 @@
 // completes when all of them (or one of them, where one suffices) have called it. A rank is stuck
 // when each operation it waits for lacks a caller that is stuck itself or has ended; that is the
 // greatest set with this property, so a circle of two is found while a thousand others compute.
-// What is not known (an operation no group has open) may complete. Not here: collecting all this
+// What is not known (an operation no group has open) may complete, and a short timeout ends a wait. Not here: collecting all this
 // (stall_watch.cpp); a rank that waits outside communication never comes in.
 #pragma once
 
@@ -37,6 +37,7 @@ struct open_operation {
   /// All of them are needed, or one where one_suffices. Empty with one_suffices: any rank would do.
   std::vector<rank_id> lacking;
   bool one_suffices = false;
+  bool fails_soon = false;  ///< a short timeout of its own ends it: its callers will go on
 };
 
 /// A rank that waits.

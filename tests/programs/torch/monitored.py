@@ -19,6 +19,17 @@ else:
     expect.refused("decided already", lambda: dist.monitored_barrier(timeout=timedelta(seconds=60)),
                    f"Ranks {absent[0]}, {absent[1]} failed to pass")
 dist.monitored_barrier(timeout=timedelta(seconds=60))
+
+# Who is missing may wait for what the others do once they know.
+store = dist.distributed_c10d._get_default_store()
+if rank == world - 1:
+    store.wait(["known"], timedelta(seconds=600))
+    expect.refused("decided already", lambda: dist.monitored_barrier(timeout=timedelta(seconds=60)), "")
+else:
+    expect.refused("one is missing", lambda: dist.monitored_barrier(timeout=timedelta(seconds=2)), "failed to pass")
+    if rank == 0:
+        store.set("known", "")
+
 if rank == 0:
     began = time.monotonic()
     expect.refused("no time", lambda: dist.monitored_barrier(timeout=timedelta(0)), "Rank 1 failed to pass", "in 0 ms")

@@ -106,6 +106,14 @@ TEST_CASE("a key that nobody is left to set is no circle") {
         == "nobody can do what is waited for: rank 0 called op1; rank 1 called op2");
 }
 
+TEST_CASE("who waits for what a short timeout will end is not stuck, nor is who waits for that") {
+  auto key = open(1, {0}, {}, true);
+  const auto other = open(2, {1}, {0});
+  CHECK(wait_graph(2, {wait(0, {1}), wait(1, {2})}, {}, {key, other}).stuck() == set_of({0, 1}));
+  key.fails_soon = true;
+  CHECK(wait_graph(2, {wait(0, {1}), wait(1, {2})}, {}, {key, other}).stuck().empty());
+}
+
 TEST_CASE("a rank that has ended calls nothing any more") {
   const wait_graph graph(3, {wait(0, {1}), wait(1, {2})}, set_of({2}),
                          {open(1, {0}, {2}), open(2, {1}, {0})});
