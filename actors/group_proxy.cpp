@@ -16,11 +16,10 @@
 #include <optional>
 
 #include "actors/errors.hpp"
+#include "actors/group_findings.hpp"
 #include "actors/group_state.hpp"
 #include "actors/interfaces.hpp"
-#include "actors/pair_order.hpp"
 #include "actors/run_tables.hpp"
-#include "actors/site_agreement.hpp"
 #include "gpu/worker_pool.hpp"
 
 namespace troupe {
@@ -59,6 +58,7 @@ class group_proxy {
     self_->state.calls.emplace(entry.members, name);
     self_->state.messages.emplace(entry.members, entry.rules, name);
     self_->state.pools = run.pools;
+    findings_.emplace(id_, *self_->state.calls);
   }
 
   caf::result<collective_resolved> join(const join_collective& join) {
@@ -72,7 +72,7 @@ class group_proxy {
         state().fail(join.issue.sequence, bytes.error());
       }
       report(bytes.error(), join.issue.sequence,
-             {caller(join.group_rank, join.issue.call, join.call_site)});
+             {group_findings::caller(join.group_rank, join.issue.call, join.call_site)});
       return to_caf(bytes.error());
     }
     return is_point_to_point(join.issue.call.op) ? post(join, std::move(*bytes))
@@ -91,7 +91,7 @@ class group_proxy {
     auto found = state().meetings.extract(sequence);
     if (found.empty()) return;
     auto members = state().calls->take(sequence);
-    if (auto doubt = sites_.take(sequence, members)) warn_of(*doubt);
+    warn(findings_->complete(sequence, members));
     std::vector<collective_call> calls;
     for (auto& member : members) calls.push_back(std::move(member.call));
     auto results = found.mapped().execution->results(calls);
@@ -146,81 +146,18 @@ class group_proxy {
  private:
   group_state& state() { return self_->state; }
 
-  std::string name_ranks(const std::vector<std::uint32_t>& group_ranks) const {
-    constexpr std::size_t named_max = 8;
-    std::string text = group_ranks.size() == 1 ? "rank " : "ranks ";
-    for (std::size_t n = 0; n < group_ranks.size() && n < named_max; ++n)
-      text +=
-          fmt::format("{}{}", n ? ", " : "", self_->state.calls->members()[group_ranks[n]].value);
-    if (group_ranks.size() > named_max)
-      text += fmt::format(" and {} more", group_ranks.size() - named_max);
-    return text;
+  void report(const error& why, sequence_number sequence,
+              std::vector<group_findings::concerned> who) {
+    self_->send(recorder_, record_finding{findings_->of(why, sequence, std::move(who))});
   }
-
-  /// A rank that a finding is about, and its call where there is one.
-  struct concerned {
-    rank_id rank;
-    std::string operation, call_site;
-  };
-  rank_id member(std::uint32_t group_rank) const {
-    return self_->state.calls->members()[group_rank];
-  }
-  concerned caller(std::uint32_t group_rank, const collective_call& call,
-                   const std::string& site) const {
-    return {member(group_rank), troupe::describe(call), site};
-  }
-
-  void report(const error& why, sequence_number sequence, std::vector<concerned> ranks) {
-    finding what;
-    what.kind = why.code;
-    what.communicator = id_;
-    what.sequence = sequence;
-    what.text = why.context;
-    std::sort(ranks.begin(), ranks.end(), [](auto& a, auto& b) { return a.rank < b.rank; });
-    for (auto& one : ranks) {
-      what.ranks.push_back(one.rank);
-      if (one.operation.empty()) continue;
-      what.operations.push_back(std::move(one.operation));
-      what.call_sites.push_back(std::move(one.call_site));
-    }
-    self_->send(recorder_, record_finding{std::move(what)});
-  }
-
-  void warn_of(const site_agreement::doubt& doubt) {
-    auto where = [&](const site_agreement::caller& of) {
-      return state().calls->describe_join(of.group_rank, doubt.sequence, of.call);
-    };
-    finding what;
-    what.kind = errc::mismatch;
-    what.communicator = id_;
-    what.sequence = doubt.sequence;
-    for (const auto* of : {&doubt.one, &doubt.other}) {
-      what.ranks.push_back(member(of->group_rank));
-      what.operations.push_back(troupe::describe(of->call.call));
-      what.call_sites.push_back(of->call.call_site);
-    }
-    what.text = fmt::format(
-        "suspected mismatch: {}, but {}, and rank {} calls at both places: was a call swapped, "
-        "skipped or made twice?",
-        where(doubt.one), where(doubt.other), member(doubt.at_both).value);
-    self_->send(recorder_, record_warning{std::move(what)});
+  void warn(std::optional<finding> what) {
+    if (what) self_->send(recorder_, record_warning{std::move(*what)});
   }
 
   void fail_for_lack(sequence_number sequence, std::uint32_t member) {
-    std::vector<std::uint32_t> joined;
-    std::string operation = "a collective";
-    for (const auto& open : state().calls->open())
-      if (open.sequence == sequence) {
-        joined = open.joined;
-        operation = open.operation;
-      }
-    const auto& cause = state().withdrawn.at(member);
-    error why{cause.code == errc::none ? errc::mismatch : cause.code,
-              fmt::format("{}; {} number {} of {} lacks it, {} wait{}", cause.context, operation,
-                          sequence.value, state().calls->name(), name_ranks(joined),
-                          joined.size() == 1 ? "s" : "")};
+    const auto why = findings_->lack_of(state().withdrawn.at(member), sequence);
     state().calls->fail(sequence, why);
-    report(why, sequence, {{this->member(member), {}, {}}});
+    report(why, sequence, {{member}});
     state().fail(sequence, why);
   }
 
@@ -232,9 +169,9 @@ class group_proxy {
     if (!joined) {
       bytes.set_readers(0, *run_.pools);
       if (!failed_before) {
-        std::vector<concerned> ranks;
+        std::vector<group_findings::concerned> ranks;
         for (const auto& [group_rank, call] : state().calls->disagreed())
-          ranks.push_back(caller(group_rank, call.call, call.call_site));
+          ranks.push_back(group_findings::caller(group_rank, call.call, call.call_site));
         report(joined.error(), sequence, std::move(ranks));
       }
       if (state().calls->has_failed(sequence))
@@ -315,16 +252,18 @@ class group_proxy {
     auto match = state().messages->post(join.group_rank, call, join.call_site, number, met);
     if (!match) {
       bytes.set_readers(0, *run_.pools);
-      std::vector<concerned> ranks{caller(join.group_rank, call, join.call_site)};
+      std::vector<group_findings::concerned> ranks{
+          group_findings::caller(join.group_rank, call, join.call_site)};
       if (met) {
         const auto& other = state().posted.at(*met);
-        ranks.push_back(caller(other.poster, other.call, other.call_site));
+        ranks.push_back(group_findings::caller(other.poster, other.call, other.call_site));
         state().fail_message(*met, match.error());
       }
       report(match.error(), join.issue.sequence, std::move(ranks));
       return to_caf(match.error());
     }
-    if (rules_ == semantics::nccl && !call.batched) consider_pair(join);
+    if (rules_ == semantics::nccl && !call.batched)
+      warn(findings_->unbatched(join.group_rank, call, join.call_site));
     auto held = self_->make_response_promise<collective_resolved>();
     const auto size = bytes.view().size();
     state().posted.emplace(number,
@@ -355,45 +294,6 @@ class group_proxy {
       state().on_the_way[{match.source, match.destination}] -= size;
   }
 
-  /// Under NCCL's rules messages outside of a batch have a communicator for each pair of ranks.
-  void consider_pair(const join_collective& join) {
-    const auto& call = join.issue.call;
-    if (state().calls->members().size() <= 2 || call.root < 0) return;
-    const auto circle = pairs_.comes(join.group_rank, static_cast<std::uint32_t>(call.root));
-    if (warned_of_pairs_ && circle.empty()) return;
-    finding what;
-    what.kind = errc::deadlock;
-    what.communicator = id_;
-    what.operations = {troupe::describe(call)};
-    what.call_sites = {join.call_site};
-    std::string ranks;
-    for (auto group_rank : circle) {
-      what.cycle.push_back(member(group_rank));
-      ranks += fmt::format("rank {} to ", member(group_rank).value);
-    }
-    what.ranks = what.cycle;
-    std::sort(what.ranks.begin(), what.ranks.end());
-    const auto caller =
-        fmt::format("rank {} called {} of {}{}", join.rank.value, what.operations.front(),
-                    state().calls->name(), join.call_site.empty() ? "" : " at " + join.call_site);
-    if (circle.empty()) {
-      what.ranks = {join.rank};
-      what.text = caller
-                  + " outside of batch_isend_irecv: NCCL makes a communicator for each pair of "
-                    "ranks at the first such message, which hangs where ranks come to each other "
-                    "in orders that do not fit";
-    } else {
-      what.text = fmt::format(
-          "suspected deadlock: {}, and ranks come to each other first in a circle ({}rank {}): "
-          "NCCL makes a communicator for each pair at its first message outside of "
-          "batch_isend_irecv, "
-          "and each would wait for the next",
-          caller, ranks, what.cycle.front().value);
-    }
-    warned_of_pairs_ = true;
-    self_->send(recorder_, record_warning{std::move(what)});
-  }
-
   /// Counts the bytes in, if a send may complete before its recv.
   bool fits_on_the_way(std::uint32_t from, std::int32_t to, std::uint64_t size) {
     if (run_.eager_bytes == 0) return false;
@@ -408,9 +308,7 @@ class group_proxy {
   communicator_id id_;
   semantics rules_;
   recorder_actor recorder_;
-  site_agreement sites_;
-  pair_order pairs_;
-  bool warned_of_pairs_ = false;
+  std::optional<group_findings> findings_;
 };
 
 proxy_self::behavior_type behave(self_pointer self, const run_surroundings& run,

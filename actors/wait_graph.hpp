@@ -5,8 +5,9 @@
 // completes when all of them (or one of them, where one suffices) have called it. A rank is stuck
 // when each operation it waits for lacks a caller that is stuck itself or has ended; that is the
 // greatest set with this property, so a circle of two is found while a thousand others compute.
-// What is not known (an operation no group has open) may complete, and a short timeout ends a wait. Not here: collecting all this
-// (stall_watch.cpp); a rank that waits outside communication never comes in.
+// What is not known (an operation no group has open) may complete, and a short timeout ends a wait.
+// Not here: collecting all this (stall_watch.cpp); a rank that waits outside communication never
+// comes in.
 #pragma once
 
 #include <cstdint>
