@@ -4,8 +4,9 @@
 // Asked by: rank (take_slot, give_up_slot, leave_slots), rank_port (watch_process), group_directory
 // (know_group), stall_watch (examine_processes), coordinator (report_slots).  Asks: recorder; the
 // worker pool (to look at processes). Limits: sleepers are looked for only while somebody wants a
-// slot; one is taken after two looks without any CPU time. Not here: whose turn it is
-// (slot_table.hpp).
+// slot. Where nobody who holds one says anything for long, one is lent too: its rank may be polling
+// for what a rank without a slot would do. Not here: whose turn it is (slot_table.hpp); who sleeps
+// (slot_watch.hpp).
 #include <caf/actor_system.hpp>
 #include <caf/send.hpp>
 #include <caf/stateful_actor.hpp>
@@ -20,6 +21,7 @@
 #include "actors/payload_pools.hpp"
 #include "actors/run_tables.hpp"
 #include "actors/slot_table.hpp"
+#include "actors/slot_watch.hpp"
 #include "gpu/worker_pool.hpp"
 
 namespace troupe {
@@ -78,6 +80,7 @@ class keeper {
   void know(const know_group& group) { table().know_group(group.communicator, group.members); }
 
   caf::result<slot_granted> take(const take_slot& ask) {
+    patience_.heard(now());
     auto held = self_->make_response_promise<slot_granted>();
     self_->state.waiting.emplace(ask.rank, held);
     table().want(ask.rank, ask.resolved, ask.what);
@@ -98,12 +101,16 @@ class keeper {
   }
 
   void give_up(const give_up_slot& given) {
+    patience_.heard(now());
+    if (table().held_by(given.rank))
+      patience_.ended(now() - granted_at_[given.rank].time_since_epoch());
     end_interval(given.rank, given.why);
     table().give_up(given.rank, given.waits_on);
     grant();
   }
 
   void leave(const leave_slots& left) {
+    patience_.heard(now());
     end_interval(left.rank, release_reason::ended);
     table().leave(left.rank);
     if (auto held = self_->state.waiting.extract(left.rank); !held.empty())
@@ -159,20 +166,18 @@ class keeper {
   }
 
   void judge(const holders_seen& seen) {
-    std::map<rank_id, process_activity::sample> before;
-    std::swap(before, last_look_);
+    std::map<rank_id, sleep_watch> before;
+    std::swap(before, holders_);
     for (const auto& [rank, sample] : seen.samples) {
       if (!table().held_by(rank)) continue;
-      last_look_[rank] = sample;
-      auto earlier = before.find(rank);
-      const bool slept = sample.asleep && earlier != before.end() && earlier->second.asleep
-                         && earlier->second.cpu_ns == sample.cpu_ns
-                         && granted_at_[rank] + 2 * look_period <= self_->clock().now();
-      if (!slept || !table().wanted()) continue;
-      end_interval(rank, release_reason::asleep);
-      table().give_up(rank, {});
-      last_look_.erase(rank);
+      auto watch = before.extract(rank);
+      auto& mine =
+          watch.empty() ? holders_[rank] : holders_.insert(std::move(watch)).position->second;
+      const bool sleeps =
+          mine.sleeps(now(), sample) && granted_at_[rank] + 2 * look_period <= self_->clock().now();
+      if (sleeps && table().wanted()) lend(rank, release_reason::asleep);
     }
+    if (table().wanted() && patience_.is_over(now())) lend_of_the_silent();
     grant();
     look_again();
   }
@@ -181,6 +186,26 @@ class keeper {
   slot_table& table() { return self_->state.table; }
   std::uint64_t since_start(caf::actor_clock::time_point at) const {
     return static_cast<std::uint64_t>((at.time_since_epoch() - run_.start).count());
+  }
+
+  nanos now() const { return self_->clock().now().time_since_epoch(); }
+
+  /// The slot is free for others; its rank goes on, and asks for one at its next call.
+  void lend(rank_id rank, release_reason why) {
+    end_interval(rank, why);
+    table().give_up(rank, {});
+    holders_.erase(rank);
+  }
+
+  /// Of all who hold slots and have said nothing for long, the one that has held its slot longest.
+  void lend_of_the_silent() {
+    const auto holders = table().holders();
+    if (holders.empty()) return;
+    const auto rank = *std::min_element(holders.begin(), holders.end(), [this](auto a, auto b) {
+      return granted_at_[a] < granted_at_[b];
+    });
+    lend(rank, release_reason::overdue);
+    patience_.lent(now());
   }
 
   /// Once all who ask at the same moment are known.
@@ -247,7 +272,8 @@ class keeper {
   run_surroundings run_;
   recorder_actor recorder_;
   std::map<rank_id, std::int32_t> pids_;
-  std::map<rank_id, process_activity::sample> last_look_;
+  std::map<rank_id, sleep_watch> holders_;
+  patience patience_;
   std::map<rank_id, caf::actor_clock::time_point> granted_at_;
   std::map<slot_id, caf::actor_clock::time_point> freed_at_;
   std::vector<slot_interval> intervals_;

@@ -94,7 +94,7 @@ result<std::vector<slot_interval>> decode_slots(const trace_chunk& chunk, std::u
     slot.start_ns = before + static_cast<std::uint64_t>(from.get_signed());
     slot.end_ns = slot.start_ns + static_cast<std::uint64_t>(from.get_signed());
     slot.why = static_cast<std::uint8_t>(
-        from.get_up_to(static_cast<std::uint64_t>(release_reason::ended)));
+        from.get_up_to(static_cast<std::uint64_t>(release_reason::overdue)));
     before = slot.start_ns;
     if (slot.end_ns < slot.start_ns) return disbelieved(chunk, "an interval ends before it starts");
   }

@@ -16,6 +16,8 @@ const char* to_string(release_reason why) {
       return "asleep";
     case release_reason::ended:
       return "ended";
+    case release_reason::overdue:
+      return "overdue";
   }
   return "unknown";
 }

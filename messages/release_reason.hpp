@@ -12,6 +12,7 @@ enum class release_reason : std::uint8_t {
   sleeping,    ///< said that it sleeps
   asleep,      ///< found asleep: the slot was taken from it
   ended,
+  overdue,  ///< has said nothing for long: the slot was taken from it
 };
 
 const char* to_string(release_reason why);

@@ -280,3 +280,39 @@ TEST_CASE("a turn expected to be in vain is held back for a moment only") {
   CHECK(outcome.code() == errc::none);
   CHECK(outcome.ended < 1s);
 }
+
+TEST_CASE("who polls without a call lets the others run in the end") {
+  for (const std::uint32_t slots : {1, 2}) {
+    INFO(slots << " slots");
+    job_options options;
+    options.world = 6;
+    options.slots = slots;
+    bool file_is_there = false;
+    options.program = [&](scripted_rank& rank) -> script {
+      const auto group = rank.open_world();
+      if (rank.me.value == 5) file_is_there = true;
+      while (!file_is_there) co_await rank.compute(100ms);
+      co_await rank.wait(rank.issue(group, calls::barrier()));
+    };
+    const auto outcome = run(options);
+    CHECK(outcome.code() == errc::none);
+    CHECK(outcome.ended < 2min);
+    CHECK(outcome.report->warnings.empty());
+  }
+}
+
+TEST_CASE("half a minute of work is nobody else's business") {
+  job_options options;
+  options.world = 6;
+  options.slots = 2;
+  options.program = [&](scripted_rank& rank) -> script {
+    const auto group = rank.open_world();
+    for (int step = 0; step < 3; ++step) {
+      co_await rank.compute(29s);
+      co_await rank.wait(rank.issue(group, calls::barrier()));
+    }
+  };
+  const auto outcome = run(options);
+  CHECK(outcome.code() == errc::none);
+  CHECK(outcome.running_max == 2);
+}

@@ -16,6 +16,6 @@ TEST_CASE("sizes are ordered and their multiples binary") {
 
 TEST_CASE("a reason to give up a slot has a name") {
   CHECK(std::string(to_string(release_reason::collective)) == "collective");
-  CHECK(std::string(to_string(release_reason::ended)) == "ended");
+  CHECK(std::string(to_string(release_reason::overdue)) == "overdue");
   CHECK(std::string(to_string(static_cast<release_reason>(99))) == "unknown");
 }
