@@ -166,16 +166,18 @@ class keeper {
   }
 
   void judge(const holders_seen& seen) {
-    std::map<rank_id, sleep_watch> before;
+    std::map<rank_id, holder_watch> before;
     std::swap(before, holders_);
     for (const auto& [rank, sample] : seen.samples) {
       if (!table().held_by(rank)) continue;
       auto watch = before.extract(rank);
       auto& mine =
           watch.empty() ? holders_[rank] : holders_.insert(std::move(watch)).position->second;
-      const bool sleeps =
-          mine.sleeps(now(), sample) && granted_at_[rank] + 2 * look_period <= self_->clock().now();
-      if (sleeps && table().wanted()) lend(rank, release_reason::asleep);
+      const bool parks = mine.park.is_long(
+          now(), run_.pools->page_of(rank).parked.load(std::memory_order_relaxed));
+      const bool sleeps = mine.sleep.sleeps(now(), sample)
+                          && granted_at_[rank] + 2 * look_period <= self_->clock().now();
+      if ((sleeps || parks) && table().wanted()) lend(rank, release_reason::asleep);
     }
     if (table().wanted() && patience_.is_over(now())) lend_of_the_silent();
     grant();
@@ -272,7 +274,11 @@ class keeper {
   run_surroundings run_;
   recorder_actor recorder_;
   std::map<rank_id, std::int32_t> pids_;
-  std::map<rank_id, sleep_watch> holders_;
+  struct holder_watch {
+    sleep_watch sleep;
+    park_watch park;
+  };
+  std::map<rank_id, holder_watch> holders_;
   patience patience_;
   std::map<rank_id, caf::actor_clock::time_point> granted_at_;
   std::map<slot_id, caf::actor_clock::time_point> freed_at_;

@@ -38,6 +38,23 @@ class sleep_watch {
   std::deque<std::pair<nanos, std::uint64_t>> asleep_;  // when and with what CPU time, in a row
 };
 
+/// Do all threads of a rank that call us wait for others of its process, for so long that those
+/// wait too, or poll?
+class park_watch {
+ public:
+  /// A look at the rank's page: its word `parked`.
+  bool is_long(nanos now, std::uint32_t parked) {
+    if (parked != parked_) since_ = now;
+    parked_ = parked;
+    return parked != 0 && now - since_ >= long_park;
+  }
+
+ private:
+  static constexpr nanos long_park{100'000'000};
+  std::uint32_t parked_ = 0;
+  nanos since_{};
+};
+
 /// How long all who hold a slot may go on without a word while others want one.
 class patience {
  public:

@@ -33,6 +33,9 @@ struct alignas(64) rank_page {
   std::atomic<std::uint64_t> tensor_peak_bytes;
   /// The last allocation beyond its capacity, and what was held then; 0: there was none.
   std::atomic<std::uint64_t> refused_bytes, held_at_refusal_bytes;
+  /// Not 0: all its threads that call us wait, some of them for other threads of the process.
+  /// Another number each time.
+  std::atomic<std::uint32_t> parked;
 };
 static_assert(sizeof(rank_page) == 64);
 

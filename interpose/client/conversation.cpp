@@ -95,7 +95,17 @@ thread_seat& conversation::seat(locked& hold) {
 
 thread_seat* conversation::seat_if_any() { return my_seat.with == this ? my_seat.seat : nullptr; }
 
+/// What those other threads do may be work, or a wait of theirs: the keeper of the slots decides.
+void conversation::note_parked(locked&) {
+  if (!seats_.any_parked() || page_->parked.load(std::memory_order_relaxed) != 0) return;
+  if (seats_.others_run(nullptr, [&](auto operation) { return operations_.is_pending(operation); }))
+    return;
+  if (++parks_ == 0) ++parks_;
+  page_->parked.store(parks_, std::memory_order_relaxed);
+}
+
 void conversation::declare_if_blocked(locked& hold) {
+  note_parked(hold);
   if (slot_asked_ || entering_ > 0 || gone_.code != errc::none) return;
   auto waits = seats_.all_blocked([&](auto operation) { return operations_.is_pending(operation); },
                                   [&] { return operations_.watched(); });
@@ -141,6 +151,7 @@ void conversation::ensure_slot(locked& hold, callbacks mode) {
     await(hold, never, mode, [&] { return !slot_asked_; });
   }
   --entering_;
+  note_running(hold);
 }
 
 void conversation::yield_slot(locked& hold, callbacks mode) {

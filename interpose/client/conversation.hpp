@@ -90,6 +90,8 @@ class conversation {
   void start_reader(locked&);
   /// Nothing follows.
   void leave(locked&);
+  /// A seated thread runs again.
+  void note_running(locked&) { page_->parked.store(0, std::memory_order_relaxed); }
   /// In a forked child, before anything else: the thread that forked has no seat, the socket is not
   /// ours.
   void abandon_in_child();
@@ -107,6 +109,7 @@ class conversation {
   void handle(to_rank::frame& frame);
   operation_record* answered(operation_id operation, operation_record::kind what);
   void declare_lost_slot(locked&);
+  void note_parked(locked&);
   void give_up(locked&, thread_seats::waits waits);
   void hold_slot();
   void lose(error why);
@@ -126,6 +129,7 @@ class conversation {
   error gone_;
   bool left_ = false;
 
+  std::uint32_t parks_ = 0;
   bool holds_slot_ = false;
   bool slot_asked_ = false;  ///< take_slot or yielded was sent, granted has not come
   int entering_ = 0;         ///< threads in ensure_slot

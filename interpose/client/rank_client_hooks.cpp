@@ -21,6 +21,7 @@ void rank_client::future_wait_begins(operation_id operation) {
 bool rank_client::future_wait_ended() {
   auto hold = talk_.lock();
   talk_.seat(hold) = {};
+  talk_.note_running(hold);
   return talk_.lacks_slot();
 }
 
@@ -55,6 +56,7 @@ bool rank_client::park_begins(const void* object) {
 bool rank_client::park_ended() {
   auto hold = talk_.lock();
   talk_.seat(hold) = {};
+  talk_.note_running(hold);
   return talk_.lacks_slot();
 }
 

@@ -69,3 +69,12 @@ TEST_CASE("where turns are long patience grows again") {
   CHECK_FALSE(waits.is_over(29s));
   CHECK(waits.is_over(30s));
 }
+
+TEST_CASE("only one and the same wait for other threads of a process is long") {
+  park_watch watch;
+  CHECK_FALSE(watch.is_long(0ms, 7));
+  CHECK_FALSE(watch.is_long(99ms, 7));
+  CHECK(watch.is_long(100ms, 7));
+  CHECK_FALSE(watch.is_long(110ms, 0));
+  for (std::uint32_t park = 1; park < 50; ++park) CHECK_FALSE(watch.is_long(park * 50ms, park));
+}

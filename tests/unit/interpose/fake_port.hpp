@@ -58,6 +58,7 @@ class fake_port {
   void hang_up() { peer_.reset(); }
 
   std::atomic<std::uint32_t>& holds_slot() { return page_->holds_slot; }
+  std::uint32_t parked() const { return page_->parked; }
   std::span<std::byte> bytes_of(const region& where);
   region_header& header_of(const region& where);
   /// A region for a result, with so many readers; outside of what lease() gives.

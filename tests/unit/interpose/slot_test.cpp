@@ -311,6 +311,35 @@ TEST_CASE("a sleep is said and ends with a slot, a thread without a seat just sl
   rank.finish();
 }
 
+TEST_CASE(
+    "a wait for another thread of the process is on the page, each with a number of its own") {
+  connected_rank rank;
+  std::vector<std::uint32_t> seen;
+  rank.run([&](rank_client& client) {
+    const auto look = [&] { seen.push_back(rank.port.parked()); };
+    const char object = 0;
+    RANK_CHECK(!client.park_begins(&object));  // no seat yet
+    look();
+    RANK_CHECK(client.yield());
+    for (int times = 0; times < 2; ++times) {
+      RANK_CHECK(client.park_begins(&object));
+      look();
+      RANK_CHECK(!client.park_ended());
+      look();
+    }
+  });
+  rank.port.expect<to_troupe::yielded>();
+  rank.port.grant();
+  rank.finish();
+  REQUIRE(seen.size() == 5);
+  CHECK(seen[0] == 0);
+  CHECK(seen[1] != 0);
+  CHECK(seen[2] == 0);
+  CHECK(seen[3] != 0);
+  CHECK(seen[3] != seen[1]);
+  CHECK(seen[4] == 0);
+}
+
 TEST_CASE("the store: a get may block, an add is answered in turn or gives the slot up") {
   connected_rank rank;
   rank.run([&](rank_client& client) {
