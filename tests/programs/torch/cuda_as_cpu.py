@@ -128,6 +128,52 @@ def streams():
     same("time passes", start.elapsed_time(end) > 0 and end.query(), True)
     same("and back", start.elapsed_time(end), -end.elapsed_time(start))
     refused("untimed events", lambda: torch.cuda.Event().elapsed_time(end), "enable_timing")
+    if expect.TORCH >= (2, 4):
+        streams_of_any_device()
+
+
+def streams_of_any_device():
+    """torch.Stream and torch.Event: on the GPU unless the program says otherwise."""
+    for stream in (torch.Stream(), torch.Stream("cuda"), torch.Stream(device=here, priority=-1), torch.Stream(torch.device("cuda"))):
+        same("a stream's device", stream.device.type, "cuda")
+        same("a stream is one", isinstance(stream, (torch.Stream, torch.cuda.Stream)) and stream.query(), True)
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            same("current stream", torch.cuda.current_stream() is stream, True)
+    events = [torch.Event(enable_timing=True), torch.Event("cuda", enable_timing=True)]
+    for event in events:
+        same("an event is one", isinstance(event, torch.Event), True)
+        event.record()
+        torch.Stream().wait_event(event)
+    same("time between them", events[0].elapsed_time(events[1]) > 0, True)
+    same("a stream of the CPU", torch.Stream("cpu").device.type, "cpu")
+    same("an event of the CPU", torch.Event("cpu").device.type, "cpu")
+    refused("a stream on a GPU that is not there", lambda: torch.Stream("cuda:9"), "invalid device ordinal")
+
+
+def accelerator():
+    """The same as torch.cuda, from torch 2.6 on."""
+    if expect.TORCH < (2, 6):
+        return
+    same("accelerator", torch.accelerator.current_accelerator(), torch.device("cuda"))
+    same("its module", torch.get_device_module(), torch.cuda)
+    same("is_available", torch.accelerator.is_available(), True)
+    same("count", torch.accelerator.device_count(), torch.cuda.device_count())
+    torch.accelerator.set_device_index(int(os.environ["LOCAL_RANK"]))
+    same("index", torch.accelerator.current_device_index(), int(os.environ["LOCAL_RANK"]))
+    same("stream", torch.accelerator.current_stream(), torch.cuda.current_stream())
+    torch.accelerator.synchronize()
+    if hasattr(torch.accelerator, "get_device_capability"):
+        same("types", torch.bfloat16 in torch.accelerator.get_device_capability()["supported_dtypes"], True)
+    if hasattr(torch.accelerator, "memory"):
+        same("memory", torch.accelerator.memory.memory_allocated(), torch.cuda.memory_allocated())
+        torch.accelerator.memory.empty_cache()
+    if hasattr(torch.accelerator, "Graph"):
+        refused("Graph", torch.accelerator.Graph, "torch.accelerator.Graph")
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    same("hidden", torch.accelerator.current_accelerator(check_available=True), None)
+    same("built with", torch.accelerator.current_accelerator(), torch.device("cuda"))
+    del os.environ["CUDA_VISIBLE_DEVICES"]
 
 
 def mixed_precision():
@@ -241,7 +287,7 @@ def sharded_data_parallel():
     same("FSDP", torch.allclose(model(inputs), plain(inputs), atol=1e-5), True)
 
 
-for check in (devices, tensors, randomness, storing, streams, mixed_precision, settings, refusals, communication,
+for check in (devices, tensors, randomness, storing, streams, accelerator, mixed_precision, settings, refusals, communication,
               data_parallel, sharded_data_parallel):
     check()
 expect.finish()

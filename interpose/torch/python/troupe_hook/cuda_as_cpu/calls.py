@@ -200,19 +200,32 @@ def map_randomness(torch):
 def map_accelerator(torch):
     """torch.accelerator, from torch 2.6 on: the same under names that do not say cuda."""
     cuda, accelerator = torch.cuda, getattr(torch, "accelerator", None)
+    for name in ("_get_accelerator", "_accelerator_getAccelerator"):  # a torch built without CUDA has none
+        if hasattr(torch._C, name):
+            setattr(torch._C, name, lambda *_: torch.device("cuda"))
     if not accelerator:
         return
-    same = "is_available device_count synchronize empty_cache current_stream set_stream memory_allocated memory_reserved " \
-           "max_memory_allocated max_memory_reserved memory_stats reset_peak_memory_stats " \
-           "reset_accumulated_memory_stats get_device_capability"
-    mapped = {name: getattr(cuda, name) for name in same.split()}
+
+    def get_device_capability(device=None):
+        index_of(device)
+        return {"supported_dtypes": {value for value in vars(torch).values() if isinstance(value, torch.dtype)}}
+
+    memory = "empty_cache memory_allocated memory_reserved max_memory_allocated max_memory_reserved memory_stats " \
+             "reset_peak_memory_stats reset_accumulated_memory_stats"
+    memory = {name: getattr(cuda, name) for name in memory.split()}
+    memory.update({"get_memory_info": cuda.mem_get_info, "empty_host_cache": lambda: None})
+    same = "is_available device_count synchronize current_stream set_stream"
+    mapped = {**memory, **{name: getattr(cuda, name) for name in same.split()}}
     mapped.update({
-        "current_accelerator": lambda check_available=False: torch.device("cuda"),
+        "current_accelerator": lambda check_available=False: (
+            torch.device("cuda") if count() or not check_available else None),
         "current_device_index": cuda.current_device, "current_device_idx": cuda.current_device,
         "set_device_index": cuda.set_device, "set_device_idx": cuda.set_device,
-        "device_index": cuda.device, "get_memory_info": cuda.mem_get_info,
+        "device_index": cuda.device, "get_device_capability": get_device_capability,
+        "Graph": _refusing("torch.accelerator.Graph", getattr(accelerator, "Graph", object)),
     })
-    _set(accelerator, {name: what for name, what in mapped.items() if hasattr(accelerator, name)})
+    for holder, names in ((accelerator, mapped), (getattr(accelerator, "memory", None), memory)):
+        _set(holder, {name: what for name, what in names.items() if hasattr(holder, name)})
 
 
 _KEPT = """check_error classproperty cudaStatus CudaError DeferredCudaCallError OutOfMemoryError AcceleratorError

@@ -1,11 +1,11 @@
-"""torch.cuda's streams and events: work is done when its call returns, so that nothing is left to wait for."""
+"""torch's streams and events on cuda: work is done when its call returns, so that nothing is left to wait for."""
 import contextlib
 import itertools
 import threading
 import time
 
 from . import devices
-from .devices import refuse
+from .devices import is_cuda, refuse
 
 
 def _base(torch, name):
@@ -50,6 +50,9 @@ def map_streams(torch):
 
         def query(self):
             return True
+
+        def is_capturing(self):
+            return False
 
         def synchronize(self):
             pass
@@ -147,4 +150,30 @@ def map_streams(torch):
             setattr(torch.cuda.streams, name, what)
 
 
-PATCHES = [("torch", map_streams)]
+def map_any_streams(torch):
+    """torch.Stream and torch.Event, from torch 2.4 on: of no device in particular, and of cuda, they are those above."""
+    if hasattr(torch, "Event"):
+        torch.Stream = _of_any_device(torch.Stream, torch.cuda.Stream)
+        torch.Event = _of_any_device(torch.Event, torch.cuda.Event)
+
+
+def _of_any_device(original, mapped):
+    takes_device = mapped.__name__ == "Stream"
+
+    class _Kind(type(original)):
+        def __instancecheck__(cls, instance):
+            return isinstance(instance, (original, mapped))
+
+    class AnyDevice(original, metaclass=_Kind):
+        def __new__(cls, device=None, *arguments, **named):
+            if arguments or "stream_id" in named or not (device is None or is_cuda(device)):
+                return original(*([] if device is None else [device]), *arguments, **named)
+            devices.index_of(device)
+            return mapped(device, **named) if takes_device else mapped(**named)
+
+    AnyDevice.__name__ = AnyDevice.__qualname__ = original.__name__
+    AnyDevice.__module__, AnyDevice.__doc__ = "torch", original.__doc__
+    return AnyDevice
+
+
+PATCHES = [("torch", map_streams), ("torch", map_any_streams)]
