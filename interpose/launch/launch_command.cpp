@@ -62,7 +62,9 @@ std::map<std::string, std::string> options_of(const words& command, std::size_t 
         is_one_of(name, {"standalone", "m", "module", "no_python", "run_path", "use_env", "h",
                          "help", "multi_gpu", "cpu", "tpu", "quiet", "q", "debug", "same_network",
                          "use_deepspeed", "use_fsdp", "use_megatron_lm"});
-    if (equals == std::string::npos && !is_flag && at + 1 < command.size()) value = command[++at];
+    if (equals == std::string::npos && !is_flag && at + 1 < command.size()
+        && !command[at + 1].starts_with("--"))  // else a flag that is not known here
+      value = command[++at];
     found[name] = value;
   }
   return found;

@@ -37,6 +37,8 @@ TEST_CASE("launchers are known by their name, and say how many ranks they start"
   check("python3.11 -W ignore -u -m torch.distributed.launch --use_env --nproc_per_node 2 train.py",
         "torch.distributed.launch", 2);
   check("accelerate launch --multi_gpu --num_processes 8 train.py", "accelerate launch", 8);
+  check("accelerate launch --enable_cpu_affinity --num_processes 8 train.py", "accelerate launch",
+        8);
   check("accelerate launch train.py", "accelerate launch", 0);
   check("mpirun --allow-run-as-root -x PATH -n 4 python3 train.py", "mpirun", 4);
   check("mpiexec.openmpi -np 2 ./ring", "mpiexec.openmpi", 2);
