@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -27,6 +28,11 @@
 
 namespace troupe {
 namespace {
+
+using steady = std::chrono::steady_clock;
+
+/// What a program that starts ranks has to say why they failed, once they are gone.
+constexpr std::chrono::seconds last_words{2};
 
 class warden {
  public:
@@ -58,6 +64,7 @@ class warden {
   void program_ended(int status);
   void report_launched(const std::vector<from_launcher::frame>& frames);
   void pass_on(int signal);
+  int timeout_ms() const;
   void report(const from_launcher::frame& frame);
 
   warden_plan plan_;
@@ -71,7 +78,9 @@ class warden {
   descriptor output_table_;
   std::uint32_t ends_ = 0;
   std::optional<from_launcher::ended> end_held_;
-  bool failure_told_ = false;
+  std::optional<steady::time_point>
+      heard_until_;  ///< a program whose ranks are gone, and not in order
+  bool rank_failed_ = false, failure_told_ = false;
 };
 
 std::uint64_t in_ns(const timeval& time) {
@@ -201,16 +210,18 @@ result<void> warden::start_program() {
 
 /// Waits for something to happen and sees to it; false: end.
 bool warden::serve() {
-  using clock = std::chrono::steady_clock;
   pollfd ready[] = {{plan_.control.get(), POLLIN, 0},
                     {signals_.get(), POLLIN, 0},
                     {failures_.get(), POLLIN, 0},
                     {launched_ ? launched_->readable() : -1, POLLIN, 0}};
-  if (::poll(ready, 4, launched_ ? launched_->timeout_ms(clock::now()) : -1) < 0)
-    return errno == EINTR;
+  if (::poll(ready, 4, timeout_ms()) < 0) return errno == EINTR;
   if (launched_) {
-    report_launched(launched_->read(clock::now()));
-    report_launched(launched_->overdue(clock::now()));
+    report_launched(launched_->read(steady::now()));
+    report_launched(launched_->overdue(steady::now()));
+  }
+  if (heard_until_ && steady::now() >= *heard_until_) {
+    heard_until_.reset();
+    if (program_ > 0) ::kill(-program_, SIGKILL);
   }
   if (ready[2].revents) read_failures();
   if (ready[1].revents) {
@@ -221,6 +232,16 @@ bool warden::serve() {
     reap();
   }
   return !ready[0].revents || read_control();
+}
+
+int warden::timeout_ms() const {
+  int least = launched_ ? launched_->timeout_ms(steady::now()) : -1;
+  if (heard_until_) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*heard_until_ - steady::now());
+    const int ms = std::max(0, static_cast<int>(left.count()));
+    least = least < 0 ? ms : std::min(least, ms);
+  }
+  return least;
 }
 
 bool warden::read_control() {
@@ -277,21 +298,28 @@ void warden::zygote_ended(int status) {
       {errc::bad_input, plan_.program.path + ", which ranks are forked from, ended " + how}});
 }
 
-/// The run is over with its last rank: when that one ends in order, the program may still fail, and
-/// the end is held back until it ended too.
+/// The run is over with its last rank, whose end is held back until the program ended too: it may
+/// still fail, or has to say why its ranks did.
 void warden::report_launched(const std::vector<from_launcher::frame>& frames) {
   for (const auto& frame : frames) {
     const auto* end = std::get_if<from_launcher::ended>(&frame);
-    if (end && ++ends_ == plan_.world && end->wait_status == 0 && program_ > 0)
+    if (end && end->wait_status != 0) rank_failed_ = true;
+    if (end && ++ends_ == plan_.world && program_ > 0) {
       end_held_ = *end;
-    else
+      if (rank_failed_) heard_until_ = steady::now() + last_words;
+    } else {
       report(frame);
+    }
   }
 }
 
 void warden::program_ended(int status) {
   program_ = -1;
-  report_launched(launched_->read(std::chrono::steady_clock::now()));  // what was said before
+  report_launched(launched_->read(steady::now()));  // what was said before
+  if (end_held_ && end_held_->wait_status != 0) {   // its reason goes before what it led to
+    report(*end_held_);
+    end_held_.reset();
+  }
   const auto seen = std::to_string(launched_->seen()), all = std::to_string(plan_.world);
   const bool failed = WIFSIGNALED(status) || WEXITSTATUS(status) != 0;
   const auto how = WIFSIGNALED(status) ? "by signal " + std::to_string(WTERMSIG(status))
@@ -314,7 +342,8 @@ void warden::pass_on(int signal) {
   if (launched_) {
     const auto ranks = launched_->alive();
     for (const auto pid : ranks) ::kill(pid, signal);
-    if (program_ > 0 && (ranks.empty() || signal == SIGKILL)) ::kill(-program_, signal);
+    if (program_ > 0 && !heard_until_ && (ranks.empty() || signal == SIGKILL))
+      ::kill(-program_, signal);
     return;
   }
   std::vector<pid_t> groups;

@@ -76,7 +76,8 @@ void check_done(const words& options, const words& program, bool prefixed = true
   CHECK(left.found() == words{});
 }
 
-void check_misfortune(const words& options, const words& program, const words& message) {
+void check_misfortune(const words& options, const words& program, const words& message,
+                      const words& said = {}) {
   const workspace here;
   const leftovers left;
   const auto ended = launch(here, options, program);
@@ -84,6 +85,7 @@ void check_misfortune(const words& options, const words& program, const words& m
   CHECK(ended.status == 1);
   REQUIRE(messages(ended).size() == 1);
   for (const auto& word : message) CHECK_THAT(messages(ended).front(), Contains(word));
+  for (const auto& word : said) CHECK_THAT(ended.err, Contains(word));
   CHECK(left.found() == words{});
 }
 
@@ -113,10 +115,21 @@ TEST_CASE("mpirun's processes are the ranks") {
              false);
 }
 
-TEST_CASE("a rank of torchrun that dies or raises is named, with how") {
+TEST_CASE("a rank of torchrun that dies or raises is named, with how, and torchrun has its say") {
   if (skipped_without_torch()) return;
-  check_misfortune({}, by_torchrun({"segfault"}), {"rank 1", "signal 11"});
-  check_misfortune({}, by_torchrun({"raise"}), {"rank 1", "status 1"});
+  const words said = {"Root Cause (first observed failure)"};
+  check_misfortune({}, by_torchrun({"segfault"}), {"rank 1", "signal 11"}, said);
+  check_misfortune({}, by_torchrun({"raise"}), {"rank 1", "status 1"}, said);
+}
+
+TEST_CASE("a launcher that stays when its ranks failed is ended") {
+  if (skipped_without_torch()) return;
+  const words stays = {"/bin/sh", "-c", "\"$@\"; sleep 600", "sh"};
+  for (const std::string deed : {"raise", "segfault"}) {
+    auto program = by_itself({deed, "fork", "3"});
+    program.insert(program.begin(), stays.begin(), stays.end());
+    check_misfortune({"--once", "--world", "3"}, program, {"rank 1"});
+  }
 }
 
 TEST_CASE("a rank that a program started and that dies is named, with how") {
