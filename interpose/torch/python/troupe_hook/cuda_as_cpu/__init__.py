@@ -4,7 +4,7 @@ In place where no GPU can be used (TROUPE_CUDA=auto), always (cpu) or never (rea
 ranks. What is mapped gives what a GPU would give but for rounding; tensors say that they are on the cpu. What cannot be
 mapped raises NotImplementedError with the call's name.
 """
-from . import attention, calls, devices, normalization, parallel, streams, tensors, training
+from . import attention, calls, devices, normalization, parallel, random_parts, streams, tensors, training
 
 
 def _where_mapped(patch):
@@ -13,6 +13,6 @@ def _where_mapped(patch):
 
 PATCHES = [
     (module, _where_mapped(patch))
-    for part in (tensors, streams, calls, training, attention, normalization, parallel)
+    for part in (tensors, streams, calls, training, attention, normalization, parallel, random_parts)
     for module, patch in part.PATCHES
 ]

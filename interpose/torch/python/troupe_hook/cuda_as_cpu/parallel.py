@@ -3,7 +3,14 @@ import functools
 import inspect
 
 from ..process_groups import Splits
-from .devices import count, index_of, on_cpu, refuse
+from .devices import count, index_of, is_cuda, on_cpu, refuse
+
+_meshes_on_cuda = False
+
+
+def meshes_on_cuda():
+    """Whether the program made a device mesh for cuda: it is said to be on the CPU."""
+    return _meshes_on_cuda
 
 
 def without_device_ids(ddp):
@@ -117,8 +124,11 @@ def mesh_of_hosts(mesh):
         parameters = inspect.signature(original)
 
         def made(*arguments, _original=original, _parameters=parameters, **named):
+            global _meshes_on_cuda
             given = _parameters.bind(*arguments, **named)
-            given.arguments["device_type"] = on_cpu(given.arguments["device_type"])
+            kind = given.arguments["device_type"]
+            _meshes_on_cuda = _meshes_on_cuda or is_cuda(kind)
+            given.arguments["device_type"] = on_cpu(kind)
             return _original(*given.args, **given.kwargs)
 
         setattr(holder, name, functools.wraps(original)(made))
