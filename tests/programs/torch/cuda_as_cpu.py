@@ -82,6 +82,26 @@ def tensors():
     leaf.grad.record_stream(torch.cuda.current_stream())
 
 
+def overrides():
+    """What subclasses and modes are told of is what programs name."""
+    seen = []
+
+    class Watched(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append(func)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    watched = torch.ones(3).as_subclass(Watched)
+    for what, function, call in (
+            ("to", torch.Tensor.to, lambda: watched.to(here)), ("cuda", torch.Tensor.cuda, watched.cuda),
+            ("cpu", torch.Tensor.cpu, watched.cpu), ("zeros_like", torch.zeros_like, lambda: torch.zeros_like(watched, device=here)),
+            ("new_ones", torch.Tensor.new_ones, lambda: watched.new_ones(3, device=here))):
+        seen.clear()
+        same(f"{what} of a subclass", type(call()), Watched)
+        same(f"{what} is told of", function in seen, True)
+
+
 def randomness():
     torch.cuda.manual_seed_all(5)
     state = torch.cuda.get_rng_state()
@@ -149,6 +169,32 @@ def streams_of_any_device():
     same("a stream of the CPU", torch.Stream("cpu").device.type, "cpu")
     same("an event of the CPU", torch.Event("cpu").device.type, "cpu")
     refused("a stream on a GPU that is not there", lambda: torch.Stream("cuda:9"), "invalid device ordinal")
+
+
+def default_devices():
+    """From torch 2 on: what is made without a device goes where the program says."""
+    if expect.TORCH < (2, 0):
+        return
+    makers = [lambda: torch.empty(2), lambda: torch.zeros(2), lambda: torch.arange(2), lambda: torch.tensor([1, 2]),
+              lambda: torch.as_tensor([1, 2]), lambda: torch.rand(2), lambda: torch.full((2,), 1.0), lambda: torch.eye(2),
+              lambda: torch.fft.fftfreq(2), lambda: torch.nn.Linear(2, 2).weight, lambda: torch.empty_like(torch.ones(2))]
+    for number, make in enumerate(makers):
+        with torch.device("meta"):
+            same(f"maker {number} on meta", make().device.type, "meta")
+        for device in ("cuda", here, torch.device(here), "cpu"):
+            with torch.device(device):
+                same(f"maker {number} on {device}", make().device.type, "cpu")
+        torch.set_default_device("meta")
+        same(f"maker {number} on meta by default", make().device.type, "meta")
+        torch.set_default_device("cuda")
+        same(f"maker {number} on cuda by default", make().device.type, "cpu")
+        torch.set_default_device(None)
+    with torch.device("meta"):
+        same("a device of its own", torch.zeros(2, device="cuda").device.type, "cpu")
+        model = torch.nn.Linear(2, 2)
+    same("made real", model.to_empty(device="cuda").weight.device.type, "cpu")
+    if world < 9:
+        refused("a default device that is not there", lambda: torch.set_default_device("cuda:9"), "invalid device ordinal")
 
 
 def accelerator():
@@ -287,7 +333,7 @@ def sharded_data_parallel():
     same("FSDP", torch.allclose(model(inputs), plain(inputs), atol=1e-5), True)
 
 
-for check in (devices, tensors, randomness, storing, streams, accelerator, mixed_precision, settings, refusals, communication,
+for check in (devices, tensors, overrides, randomness, storing, streams, default_devices, accelerator, mixed_precision, settings, refusals, communication,
               data_parallel, sharded_data_parallel):
     check()
 expect.finish()

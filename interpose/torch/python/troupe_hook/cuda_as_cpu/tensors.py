@@ -5,11 +5,12 @@ A move to or from a GPU copies, so that writing to the one never changes the oth
 tensor.device says cpu of every tensor.
 """
 import functools
+import inspect
 
 from .devices import is_cuda, on_cpu, refuse
 
 _FACTORIES = """
-    arange as_tensor asarray bartlett_window blackman_window empty empty_like empty_permuted empty_quantized empty_strided
+    arange asarray bartlett_window blackman_window empty empty_like empty_permuted empty_quantized empty_strided
     eye from_file full full_like hamming_window hann_window kaiser_window linspace logspace normal ones ones_like rand
     rand_like randint randint_like randn randn_like randperm range scalar_tensor sparse_bsc_tensor sparse_bsr_tensor
     sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor tensor tril_indices triu_indices zeros
@@ -17,9 +18,23 @@ _FACTORIES = """
 _NEW = "new_empty new_empty_strided new_full new_ones new_tensor new_zeros new".split()
 
 
+def _overridable(function):
+    """Subclasses of Tensor and modes that override torch's functions are told which by identity: ours, as programs name it."""
+    from torch.overrides import handle_torch_function, has_torch_function
+
+    @functools.wraps(function)
+    def called(*arguments, **named):
+        if has_torch_function(arguments):
+            return handle_torch_function(called, arguments, *arguments, **named)
+        return function(*arguments, **named)
+
+    return called
+
+
 def _placing(function):
     """A function with device= and pin_memory= (some take the device as their third argument)."""
 
+    @_overridable
     @functools.wraps(function)
     def placed(*arguments, **named):
         if named:
@@ -33,20 +48,24 @@ def _placing(function):
     return placed
 
 
-def place_factories(torch):
+def _replace(module, name, function):
     from torch.jit import _builtins
 
+    scripted = _builtins._find_builtin(getattr(module, name))
+    if scripted:  # TorchScript knows functions by identity
+        _builtins._register_builtin(function, scripted)
+    setattr(module, name, function)
+
+
+def place_factories(torch):
     for module, names in ((torch, _FACTORIES), (torch.fft, ("fftfreq", "rfftfreq")),
                           (getattr(torch, "nested", None), ("nested_tensor", "as_nested_tensor"))):
         for name in names:
             if hasattr(module, name):
-                original = getattr(module, name)
-                setattr(module, name, _placing(original))
-                scripted = _builtins._find_builtin(original)
-                if scripted:  # TorchScript knows functions by identity
-                    _builtins._register_builtin(getattr(module, name), scripted)
+                _replace(module, name, _placing(getattr(module, name)))
     as_tensor = torch.as_tensor
-    torch.as_tensor = lambda data, dtype=None, device=None: as_tensor(data, dtype=dtype, device=device)
+    _replace(torch, "as_tensor", _overridable(functools.wraps(as_tensor)(
+        lambda data, dtype=None, device=None: as_tensor(data, dtype=dtype, device=on_cpu(device)))))
     for name in _NEW:
         setattr(torch.Tensor, name, _placing(getattr(torch.Tensor, name)))
 
@@ -54,6 +73,7 @@ def place_factories(torch):
 def move_tensors(torch):
     original_to, original_type = torch.Tensor.to, torch.Tensor.type
 
+    @_overridable
     @functools.wraps(original_to)
     def to(self, *arguments, **named):
         device = named.get("device") if "device" in named else arguments[0] if arguments else None
@@ -68,12 +88,15 @@ def move_tensors(torch):
             arguments = arguments[:3]
         return original_to(self, *arguments, **{**named, "copy": True})
 
+    @_overridable
     def cuda(self, device=None, non_blocking=False, memory_format=torch.preserve_format):
         return to(self, "cuda" if device is None else device, non_blocking=non_blocking, memory_format=memory_format)
 
+    @_overridable
     def cpu(self, memory_format=torch.preserve_format):
         return to(self, "cpu", memory_format=memory_format)
 
+    @_overridable
     @functools.wraps(original_type)
     def as_type(self, dtype=None, *arguments, **named):
         if isinstance(dtype, str):
@@ -130,9 +153,14 @@ def make_generators(torch):
 
 
 def place_by_default(_device):
-    """`with torch.device("cuda")` and torch.set_default_device, from torch 2 on."""
-    original = _device.DeviceContext.__init__
+    """`with torch.device("cuda")`, or "meta", and torch.set_default_device, from torch 2 on.
+
+    They know by identity the functions that they give a device to: ours, and torch's own where something calls them past ours.
+    """
+    original, constructors = _device.DeviceContext.__init__, _device._device_constructors
     _device.DeviceContext.__init__ = lambda self, device: original(self, _torch_device(on_cpu(device)))
+    _device._device_constructors = functools.lru_cache(1)(
+        lambda: constructors() | {inspect.unwrap(function) for function in constructors()})
 
 
 def _torch_device(device):
