@@ -21,7 +21,7 @@ const char* to_string(operation_kind kind);
 
 constexpr std::uint32_t any_source = ~std::uint32_t{0};
 constexpr std::uint64_t any_tag = ~std::uint64_t{0};
-constexpr std::uint64_t operations_max = (std::uint64_t{1} << 31) - 2;
+constexpr std::uint64_t operations_max = (std::uint64_t{1} << 28) - 2;
 constexpr std::uint64_t dependencies_max = (std::uint64_t{1} << 32) - 2;
 constexpr std::uint32_t ranks_max = (std::uint32_t{1} << 31) - 2;
 
