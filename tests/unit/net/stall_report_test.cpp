@@ -40,7 +40,7 @@ TEST_CASE("ranks that each wait for the other's message are a circle over both")
   CHECK(done.findings[0].cycle.size() == 4);
 }
 
-TEST_CASE("sends above S that wait for each other's recv are a circle; eager ones are none") {
+TEST_CASE("sends above S that wait for each other's recv are a circle and eager ones are none") {
   const auto* text =
       "num_ranks 2\nrank 0 {\na: send 100b to 1\nb: recv 100b from 1\nb requires a\n}\nrank 1 "
       "{\na: "
