@@ -270,10 +270,10 @@ void divide_floats(std::span<std::byte> into, std::uint32_t members) {
     store(into.data(), i, load<T>(into.data(), i) / static_cast<T>(members));
 }
 
-template <class T>
+template <class T, class Divisor = std::int64_t>
 void divide_integers(std::span<std::byte> into, std::uint32_t members) {
   for (std::size_t i = 0; i < into.size() / sizeof(T); ++i)
-    store(into.data(), i, static_cast<T>(load<T>(into.data(), i) / std::int64_t{members}));
+    store(into.data(), i, static_cast<T>(load<T>(into.data(), i) / Divisor{members}));
 }
 
 }  // namespace
@@ -314,6 +314,10 @@ void host_fold(element_type type, reduction reduce, std::span<std::byte> into, s
       return fold_half<f8e4m3>(reduce, into, from, parts);
     case element_type::f8e5m2:
       return fold_half<f8e5m2>(reduce, into, from, parts);
+    case element_type::u32:
+      return fold_integer<std::uint32_t>(reduce, into, from);
+    case element_type::u64:
+      return fold_integer<std::uint64_t>(reduce, into, from);
   }
 }
 
@@ -339,6 +343,10 @@ void host_finish(element_type type, reduction reduce, std::span<std::byte> into,
       return divide_integers<std::int8_t>(into, members);
     case element_type::u8:
       return divide_integers<std::uint8_t>(into, members);
+    case element_type::u32:
+      return divide_integers<std::uint32_t>(into, members);
+    case element_type::u64:
+      return divide_integers<std::uint64_t, std::uint64_t>(into, members);
     case element_type::f16:
     case element_type::bf16:
     case element_type::f8e4m3:

@@ -49,6 +49,10 @@ const char* dtype_name(element_type type) {
       return "Float8_e4m3fn";
     case element_type::f8e5m2:
       return "Float8_e5m2";
+    case element_type::u32:
+      return "UInt32";
+    case element_type::u64:
+      return "UInt64";
   }
   return "unknown";
 }

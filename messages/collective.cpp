@@ -11,9 +11,10 @@ namespace {
 constexpr const char* operation_names[] = {"all_reduce",     "broadcast",  "reduce", "all_gather",
                                            "reduce_scatter", "all_to_all", "gather", "scatter",
                                            "barrier",        "send",       "recv"};
-constexpr const char* type_names[] = {"f64", "f32", "f16",     "bf16", "i64",  "i32",    "i16",
-                                      "i8",  "u8",  "boolean", "c64",  "c128", "f8e4m3", "f8e5m2"};
-constexpr std::uint32_t type_sizes[] = {8, 4, 2, 2, 8, 4, 2, 1, 1, 1, 8, 16, 1, 1};
+constexpr const char* type_names[] = {"f64",    "f32",    "f16", "bf16",    "i64", "i32",
+                                      "i16",    "i8",     "u8",  "boolean", "c64", "c128",
+                                      "f8e4m3", "f8e5m2", "u32", "u64"};
+constexpr std::uint32_t type_sizes[] = {8, 4, 2, 2, 8, 4, 2, 1, 1, 1, 8, 16, 1, 1, 4, 8};
 constexpr const char* reduction_names[] = {"none", "sum",  "prod", "min", "max",
                                            "avg",  "band", "bor",  "bxor"};
 constexpr const char* semantics_names[] = {"gloo", "nccl", "mpi"};

@@ -44,9 +44,11 @@ enum class element_type : std::uint8_t {
   c64,
   c128,
   f8e4m3,
-  f8e5m2
+  f8e5m2,
+  u32,
+  u64
 };
-constexpr int element_type_count = 14;
+constexpr int element_type_count = 16;
 
 enum class reduction : std::uint8_t { none, sum, prod, min, max, avg, band, bor, bxor };
 constexpr int reduction_count = 9;

@@ -141,12 +141,12 @@ std::vector<T> column(const std::vector<buffer>& members, std::size_t i) {
   return xs;
 }
 
-template <class T>
+template <class T, class Wide = std::int64_t>
 void reference_integers(reduction reduce, const std::vector<buffer>& members, buffer& to) {
   for (std::size_t i = 0; i < to.size() / sizeof(T); ++i) {
     T folded = fold_integers(reduce, column<T>(members, i));
     if (reduce == reduction::avg)
-      folded = static_cast<T>(std::int64_t{folded} / static_cast<std::int64_t>(members.size()));
+      folded = static_cast<T>(Wide{folded} / static_cast<Wide>(members.size()));
     put(to, i, folded);
   }
 }
@@ -208,6 +208,12 @@ buffer reference(element_type type, reduction reduce, const std::vector<buffer>&
       break;
     case element_type::u8:
       reference_integers<std::uint8_t>(reduce, members, to);
+      break;
+    case element_type::u32:
+      reference_integers<std::uint32_t>(reduce, members, to);
+      break;
+    case element_type::u64:
+      reference_integers<std::uint64_t, std::uint64_t>(reduce, members, to);
       break;
     case element_type::boolean:
       for (std::size_t i = 0; i < to.size(); ++i)
