@@ -198,6 +198,14 @@ result<void> rank_client::yield() {
   return {};
 }
 
+result<void> rank_client::enter() {
+  auto hold = talk_.lock();
+  talk_.seat(hold);
+  talk_.ensure_slot(hold, callbacks::later);
+  if (talk_.gone().code != errc::none) return talk_.gone();
+  return {};
+}
+
 void rank_client::leave() {
   auto hold = talk_.lock();
   talk_.leave(hold);

@@ -57,6 +57,7 @@ class rank_client {
   result<void> watch_future(operation_id operation, const void* from, const void* to);
   result<void> mark(std::uint8_t kind);
   result<void> yield();
+  result<void> enter();
   result<store_reply> ask_store(store_request request);
   void leave();
 

@@ -125,6 +125,11 @@ int troupe_mark(uint8_t kind) {
   return rank ? status_of(rank->mark(kind)) : fail(not_connected);
 }
 
+int troupe_enter(void) {
+  auto* rank = this_rank();
+  return rank ? status_of(rank->enter()) : fail(not_connected);
+}
+
 int troupe_yield(void) {
   auto* rank = this_rank();
   return rank ? status_of(rank->yield()) : fail(not_connected);

@@ -83,6 +83,9 @@ TROUPE_API int troupe_watch_future(uint64_t operation, const void* from, const v
 TROUPE_API int troupe_mark(uint8_t kind);
 /* Lets others run first. */
 TROUPE_API int troupe_yield(void);
+/* The calling thread takes part in the slot from now on, as one that has waited does: while it runs
+ * the rank is not blocked. Returns with the slot. */
+TROUPE_API int troupe_enter(void);
 
 /* The run's key-value store; get and wait block (yielding) until the keys are there or timeout_ns
  * (0: none) passed. Returned values are malloc'ed; free() them. */

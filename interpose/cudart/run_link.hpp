@@ -1,0 +1,20 @@
+// run_link: the host device's part in a run: the process becomes its rank at the first call, and
+// threads that wait or ask in vain let others run. Outside of a run nothing happens.
+#pragma once
+
+#include <cstdint>
+
+namespace troupe {
+
+/// CLOCK_MONOTONIC.
+std::uint64_t device_clock_ns();
+
+/// Connects to the run that the environment names, once; says why it cannot and ends the process
+/// (status 70) when there is one.
+void join_run();
+/// The calling thread takes part in the rank's slot from now on.
+void enter_run();
+/// The thread asked and there was nothing: others first.
+void let_others_run();
+
+}  // namespace troupe

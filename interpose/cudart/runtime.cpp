@@ -1,0 +1,226 @@
+#include "interpose/cudart/runtime.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "interpose/cudart/run_link.hpp"
+
+namespace troupe {
+namespace {
+
+std::atomic<bool> forked = false;
+
+/// A number in the environment; the default where it is not set or no number above 0.
+int number_from(const char* name, int otherwise) {
+  const char* text = std::getenv(name);
+  int number = 0;
+  if (!text) return otherwise;
+  const auto parsed = std::from_chars(text, text + std::strlen(text), number);
+  return parsed.ec == std::errc{} && number > 0 ? number : otherwise;
+}
+
+/// The devices that the program may see, as CUDA reads the list: up to the first word that names
+/// none.
+std::vector<int> visible_devices(int on_host) {
+  std::vector<int> all;
+  const char* list = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (!list) {
+    for (int n = 0; n < on_host; ++n) all.push_back(n);
+    return all;
+  }
+  const std::string_view words = list;
+  for (std::size_t begin = 0; begin <= words.size();) {
+    const auto end = std::min(words.find(',', begin), words.size());
+    const auto word = words.substr(begin, end - begin);
+    int number = -1;
+    const auto parsed = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (parsed.ec != std::errc{} || number < 0 || number >= on_host
+        || std::find(all.begin(), all.end(), number) != all.end())
+      break;
+    all.push_back(number);
+    begin = end + 1;
+  }
+  return all;
+}
+
+constexpr int devices_per_host = 8;
+
+}  // namespace
+
+kernel_registry& registered_kernels() {
+  static auto* registry = new kernel_registry;
+  return *registry;
+}
+
+thread_state& this_thread() {
+  static thread_local thread_state state;
+  return state;
+}
+
+device_runtime::device_runtime(const device_profile& profile,
+                               const std::vector<int>& host_ordinals)
+    : graph({device_clock_ns, enter_run}), kernels(registered_kernels()), profile_(profile) {
+  for (int host_ordinal : host_ordinals)
+    devices_.push_back(std::make_unique<device_state>(static_cast<int>(devices_.size()),
+                                                      host_ordinal, profile));
+}
+
+device_runtime* device_runtime::make(cudaError_t& why) {
+  const auto refuse = [&](const std::string& text) {
+    std::fprintf(stderr, "troupe: no host device: %s\n", text.c_str());
+    why = cudaErrorInitializationError;
+    return nullptr;
+  };
+  const char* wanted = std::getenv("TROUPE_DEVICE");
+  const auto* profile = find_device_profile(wanted ? wanted : "h100");
+  if (!profile)
+    return refuse("there is no profile \"" + std::string(wanted) + "\" ("
+                  + device_profile_names() + ")");
+  if (const char* libraries = std::getenv("TROUPE_KERNELS"))
+    if (auto loaded = registered_kernels().load(libraries); !loaded)
+      return refuse(loaded.error().context);
+  const auto on_host = number_from(
+      "TROUPE_DEVICES", std::max(devices_per_host, number_from("LOCAL_WORLD_SIZE", 1)));
+  const auto visible = visible_devices(on_host);
+  if (visible.empty()) why = cudaErrorNoDevice;
+  if (visible.empty()) return nullptr;
+  ::pthread_atfork(nullptr, nullptr, [] { forked = true; });
+  join_run();
+  return new device_runtime(*profile, visible);
+}
+
+cudaError_t device_runtime::find(device_runtime*& runtime) {
+  static cudaError_t why = cudaSuccess;
+  static device_runtime* only = make(why);
+  if (forked) return cudaErrorInitializationError;
+  if (!only) return why;
+  enter_run();
+  runtime = only;
+  return cudaSuccess;
+}
+
+device_state& device_runtime::current() { return device(this_thread().device); }
+
+device_stream* device_runtime::stream(cudaStream_t handle) {
+  auto& now = current();
+  if (handle == nullptr || handle == cudaStreamLegacy) return &now.streams.legacy();
+  if (handle == cudaStreamPerThread) {
+    auto& own = this_thread().own_streams;
+    own.resize(devices_.size());
+    auto*& mine = own[static_cast<std::size_t>(now.ordinal)];
+    if (!mine) {
+      mine = &now.streams.create(true);
+      mine->is_per_thread = true;
+    }
+    return mine;
+  }
+  auto* given = reinterpret_cast<device_stream*>(handle);
+  for (auto& device : devices_)
+    if (device->streams.has(*given)) return given;
+  return nullptr;
+}
+
+cudaError_t device_runtime::queue(const std::vector<cudaStream_t>& handles, plan_step step,
+                                  node_ptr* queued) {
+  if (queued) *queued = nullptr;
+  {
+    const std::lock_guard hold(lock);
+    std::vector<device_stream*> on;
+    std::shared_ptr<stream_capture> capture;
+    for (auto handle : handles) {
+      auto* found = stream(handle);
+      if (!found) return cudaErrorInvalidResourceHandle;
+      if (std::find(on.begin(), on.end(), found) == on.end()) on.push_back(found);
+      if (found->capture) capture = found->capture;
+    }
+    for (auto* one : on) {
+      if (one->capture && one->capture != capture) return cudaErrorStreamCaptureMerge;
+      if (one->capture && one->capture->is_spoilt()) return cudaErrorStreamCaptureInvalidated;
+      if (capture && !one->capture) return cudaErrorStreamCaptureIsolation;
+      if (one->is_legacy && device(one->device).streams.captures_blocking())
+        return cudaErrorStreamCaptureImplicit;
+    }
+    if (capture) {
+      capture->add(std::move(step), on);
+      return cudaSuccess;
+    }
+    std::vector<node_ptr> after;
+    for (auto* one : on)
+      for (auto& node : device(one->device).streams.before(*one)) after.push_back(std::move(node));
+    if (step.order) after.push_back(step.order->tail);
+    auto node = graph.add(std::move(step.content), after);
+    if (step.order) step.order->tail = node;
+    for (auto* one : on) one->tail = node;
+    if (queued) *queued = std::move(node);
+  }
+  graph.run_ready();
+  return cudaSuccess;
+}
+
+cudaError_t device_runtime::queue_and_wait(cudaStream_t handle, plan_step step) {
+  {
+    const std::lock_guard hold(lock);
+    auto* found = stream(handle);
+    if (found && found->capture) {
+      found->capture->spoil();
+      return cudaErrorStreamCaptureUnsupported;
+    }
+    if (auto refused = refuse_in_capture(); refused) return refused;
+  }
+  node_ptr node;
+  if (auto failed = queue(handle, std::move(step), &node); failed) return failed;
+  wait(node);
+  return cudaSuccess;
+}
+
+void device_runtime::wait(const node_ptr& node) {
+  if (node && !node->is_done()) graph.wait(node);
+}
+
+cudaError_t device_runtime::synchronize(device_state& device) {
+  std::vector<node_ptr> all;
+  {
+    const std::lock_guard hold(lock);
+    if (auto refused = refuse_in_capture(); refused) return refused;
+    all = device.streams.everything();
+  }
+  for (const auto& node : all) wait(node);
+  return cudaSuccess;
+}
+
+cudaError_t device_runtime::refuse_in_capture() {
+  if (this_thread().capture_mode == cudaStreamCaptureModeRelaxed) return cudaSuccess;
+  for (const auto& capture : captures) {
+    const bool mine = capture->thread() == std::this_thread::get_id();
+    const bool concerned =
+        capture->how() == stream_capture::mode::global
+            ? mine || this_thread().capture_mode == cudaStreamCaptureModeGlobal
+            : capture->how() == stream_capture::mode::thread_local_only && mine;
+    if (!concerned) continue;
+    capture->spoil();
+    return cudaErrorStreamCaptureUnsupported;
+  }
+  return cudaSuccess;
+}
+
+cudaError_t not_supported(const char* call) {
+  static std::mutex lock;
+  static auto* said = new std::set<std::string>;
+  {
+    const std::lock_guard hold(lock);
+    if (said->insert(call).second)
+      std::fprintf(stderr, "troupe: the host device does not have %s: it answers cudaErrorNotSupported\n",
+                   call);
+  }
+  return answer(cudaErrorNotSupported);
+}
+
+}  // namespace troupe
