@@ -1,4 +1,5 @@
-// convert_command: `troupe convert`: a trace as a timeline that other tools show.
+// convert_command: `troupe convert`: a trace as a timeline that other tools show; a GOAL schedule
+// in the other of its forms (goal_conversion.cpp).
 //
 // One rank's nodes are in memory at a time. Not here: what the formats hold
 // (graph/kineto_exporter.hpp, graph/perfetto_exporter.hpp).
@@ -18,6 +19,8 @@
 #include "graph/perfetto_exporter.hpp"
 #include "graph/prism_trace_reader.hpp"
 #include "tools/commands.hpp"
+#include "tools/goal_conversion.hpp"
+#include "tools/goal_input.hpp"
 #include "tools/json_output.hpp"
 #include "tools/rank_list.hpp"
 #include "tools/replacement_file.hpp"
@@ -157,24 +160,31 @@ int convert(const convert_options& options) {
 }  // namespace
 
 int convert_command(int argc, char** argv) {
-  CLI::App app{"Writes the trace IN as a timeline OUT; OUT's ending says in which format.",
-               "troupe convert"};
+  CLI::App app{
+      "Writes the trace IN as a timeline OUT, or the GOAL schedule IN in another form; OUT's "
+      "ending says in which.",
+      "troupe convert"};
   app.footer(
       "Endings: .json                 JSON as PyTorch's profiler writes it (Perfetto,\n"
       "                               chrome://tracing)\n"
       "         .perfetto, .pftrace   Perfetto's own, for https://ui.perfetto.dev: smaller, and "
       "with\n"
       "                               the ranks that each slot held\n"
+      "         .goal, .bin           of a GOAL schedule: its text, its binary (txt2bin's; a wider "
+      "one "
+      "where\n"
+      "                               a value does not fit)\n"
       "A trace whose writer was killed is read as far as it goes, with a warning. OUT appears "
       "when\n"
       "it is whole, or not at all.\n"
       "Exit status: 0 done, 2 usage, 3 bad input, 6 out of disk or memory, 130 interrupted.\n\n"
       "Examples: troupe convert run.prism run.perfetto\n"
       "          troupe convert run.prism rank3.json --ranks 3\n"
-      "          troupe convert run.prism some.json --ranks 0-3,8 --json -");
+      "          troupe convert run.prism some.json --ranks 0-3,8 --json -\n"
+      "          troupe convert ring.goal ring.bin");
   convert_options options;
-  app.add_option("IN", options.in, "the trace")->required()->type_name("FILE");
-  app.add_option("OUT", options.out, "the timeline")->required()->type_name("FILE");
+  app.add_option("IN", options.in, "the trace or schedule")->required()->type_name("FILE");
+  app.add_option("OUT", options.out, "the timeline or schedule")->required()->type_name("FILE");
   app.add_option("--ranks", options.ranks,
                  "these ranks only (of one rank, a .json is what PyTorch writes for one)")
       ->type_name("LIST");
@@ -187,14 +197,19 @@ int convert_command(int argc, char** argv) {
     if (wrong.get_exit_code() == 0) return app.exit(wrong);
     return complain(errc::usage, std::string{wrong.what()} + " (troupe convert --help)");
   }
+  if (auto place = check_json_place(options.json, {options.in, options.out}); !place)
+    return complain(place.error().code, to_string(place.error()));
+  std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of write(2), not a death
+  if (is_goal_file(options.in)) {
+    if (!options.ranks.empty())
+      return complain(errc::usage, "--ranks: a GOAL schedule is converted whole");
+    return convert_goal({options.in, options.out, options.json, options.quiet});
+  }
   const auto format = format_of(options.out);
   if (!format)
     return complain(errc::usage,
                     options.out + ": expected a name that ends in .json, .perfetto or .pftrace");
   options.format = *format;
-  if (auto place = check_json_place(options.json, {options.in, options.out}); !place)
-    return complain(place.error().code, to_string(place.error()));
-  std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of write(2), not a death
   return convert(options);
 }
 

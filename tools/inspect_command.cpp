@@ -1,4 +1,4 @@
-// inspect_command: `troupe inspect`: what is in a trace: operations, traffic, digests.
+// inspect_command: `troupe inspect`: what is in a trace or a GOAL schedule.
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
@@ -7,6 +7,8 @@
 #include "graph/graph_summary.hpp"
 #include "graph/prism_trace_reader.hpp"
 #include "tools/commands.hpp"
+#include "tools/goal_input.hpp"
+#include "tools/goal_report.hpp"
 #include "tools/inspect_report.hpp"
 #include "tools/json_output.hpp"
 
@@ -31,8 +33,10 @@ int fail(const error& why, const std::string& json) {
 }  // namespace
 
 int inspect_command(int argc, char** argv) {
-  CLI::App app{"Says what is in the trace F: nodes, operations, traffic between ranks, digests.",
-               "troupe inspect"};
+  CLI::App app{
+      "Says what is in the trace or GOAL schedule F: operations, traffic between ranks, "
+      "digests.",
+      "troupe inspect"};
   app.footer(
       "The digest names the program's structure (what, in which order, with which edges; no "
       "times):\n"
@@ -45,12 +49,12 @@ int inspect_command(int argc, char** argv) {
       "          troupe inspect run.prism --json - | jq .operations");
   std::string file, json;
   bool traffic = false, ranks = false;
-  app.add_option("F", file, "the trace")->required()->type_name("FILE");
+  app.add_option("F", file, "the trace or schedule")->required()->type_name("FILE");
   app.add_option("--json", json,
                  "write the summary as JSON to FILE (-: standard output, instead of the text)")
       ->type_name("FILE");
   app.add_flag("--traffic", traffic, "the traffic matrix too");
-  app.add_flag("--ranks", ranks, "a line for each rank, with its digest");
+  app.add_flag("--ranks", ranks, "a line for each rank");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& wrong) {
@@ -60,6 +64,7 @@ int inspect_command(int argc, char** argv) {
 
   if (auto place = check_json_place(json, {file}); !place)
     return complain(place.error().code, to_string(place.error()));
+  if (is_goal_file(file)) return inspect_goal({file, json, traffic, ranks});
   auto trace = prism_trace_reader::open(file);
   if (!trace) return fail(trace.error(), json);
   if ((*trace)->is_cut())

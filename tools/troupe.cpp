@@ -22,6 +22,7 @@ constexpr verb verbs[] = {
      "run a program with every rank real, a few at a time; leaves a trace"},
     {"inspect", troupe::inspect_command, "what is in a trace: operations, traffic, digests"},
     {"convert", troupe::convert_command, "a trace as a timeline (Kineto-shaped JSON, Perfetto)"},
+    {"simulate", troupe::simulate_command, "how long a GOAL schedule takes on a modelled network"},
     {"torch-plugin", troupe::torch_plugin_command,
      "build the c10d backend against a given interpreter's torch"},
     {"doctor", troupe::doctor_command,

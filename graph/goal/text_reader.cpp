@@ -70,6 +70,7 @@ class reading {
   label_table labels_;
   std::vector<text_problem> problems_;
   std::uint32_t ranks_ = 0;
+  bool is_lost_ = false;  // what is behind would only mislead
 };
 
 bool reading::expect_word(const char* word) {
@@ -137,7 +138,7 @@ bool reading::read_rank_body() {
     if (scanner_.take('}')) return true;
     if (scanner_.at_end()) return expected("a statement or '}'");
     if (read_statement()) continue;
-    if (problems_.size() >= text_problems_max) return false;
+    if (is_lost_ || problems_.size() >= text_problems_max) return false;
     scanner_.skip_rest_of_line();
   }
 }
@@ -158,6 +159,10 @@ bool reading::read_statement() {
     const auto verb = verb_of(word);
     const std::string name(word);  // the block may move
     scanner_.skip_blanks();
+    if (name == "rank" && text_scanner::is_digit(scanner_.peek())) {
+      is_lost_ = true;
+      return fail_at(where, "expected '}' before the next rank");
+    }
     if (scanner_.peek() != ':')
       return verb != no_verb ? read_operation(verb) : read_dependency(name, where);
     if (!labels_.add(name, builder_.rank_size()))

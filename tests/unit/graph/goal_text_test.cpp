@@ -113,7 +113,7 @@ TEST_CASE("what is wrong is said with its place and what was expected") {
       {"num_ranks 1\nrank 0 {\n}\nrank 1 {\n}\n",
        "4:1: expected the end of the file behind rank 0, found 'rank'"},
       {"num_ranks 1\nrank 0 {\ncalc 1\n", "4:1: expected a statement or '}', found the end of"},
-      {"num_ranks 2\nrank 0 {\ncalc 1\nrank 1 {\n}\n", "4:6: expected ':', requires or irequires"},
+      {"num_ranks 2\nrank 0 {\ncalc 1\nrank 1 {\n}\n", "4:1: expected '}' before the next rank"},
       {"num_ranks 1\nrank 0 {\ncalc 1 /* no end", "3:17: expected"},
       {"num_ranks 1\nrank 0 {\ncalc\n}\n", "3:5: expected ':' behind a label, or a statement"},
       {"num_ranks 1\nrank 0 {\ncalc -5\n}\n", "3:6: expected a number of ns, found '-5'"},
@@ -159,6 +159,9 @@ TEST_CASE("several errors are found in one reading, and not without end") {
   CHECK(problems[2].where.line == 6);
   CHECK_THAT(read.error().context, Catch::Matchers::Contains("a.goal:3:6: expected a number of ns, "
                                                              "found 'x' (and 2 more)"));
+  problems.clear();
+  CHECK_FALSE(parsed("num_ranks 2\nrank 0 {\ncalc 1\nrank 1 {\ncalc 2\n}\n", &problems));
+  CHECK(problems.size() == 1);
   problems.clear();
   read = parsed(in_rank("a: calc x\nb: wait 1\nb requires a\na requires c\n"), &problems);
   REQUIRE(problems.size() == 3);

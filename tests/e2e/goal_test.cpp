@@ -1,0 +1,215 @@
+// goal: GOAL schedules through the verbs: simulate, convert, inspect; and what each says of bad
+// ones.
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <set>
+
+#include "tests/e2e/workspace.hpp"
+
+namespace troupe::e2e {
+namespace {
+
+using Catch::Matchers::Contains;
+using nlohmann::json;
+
+const std::string ping =
+    "num_ranks 2\nrank 0 {\na: send 8b to 1 tag 1\nb: recv 8b from 1 tag 2\nb requires a\n}\n"
+    "rank 1 {\na: recv 8b from 0 tag 1\nb: send 8b to 0 tag 2\nb requires a\n}\n";
+
+std::string put(const workspace& here, const std::string& name, const std::string& text) {
+  std::ofstream(here.file(name), std::ios::binary) << text;
+  return here.file(name);
+}
+
+std::string bytes_of(const std::string& path) {
+  std::ifstream from(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(from), {}};
+}
+
+json simulated(const workspace& here, std::vector<std::string> arguments, int status = 0) {
+  arguments.insert(arguments.begin(), "simulate");
+  arguments.insert(arguments.end(), {"--json", "-"});
+  const auto ended = here.verb(arguments);
+  INFO(describe(ended));
+  CHECK(ended.status == status);
+  const auto report = json::parse(ended.out, nullptr, false);
+  REQUIRE(report.is_object());
+  return report;
+}
+
+TEST_CASE("a schedule's simulation has DESIGN's keys and the model's numbers") {
+  const workspace here;
+  const auto file = put(here, "ping.goal", ping);
+  const auto report = simulated(here, {file});
+  for (const auto* key : {"outcome", "findings", "warnings", "finish_ns", "hosts_ns", "operations",
+                          "matched", "net", "wall_ns", "cpu_ns"})
+    CHECK(report.contains(key));
+  CHECK(report.at("outcome") == "done");
+  CHECK(report.at("finish_ns") == 13084);
+  CHECK(report.at("hosts_ns") == json({13084, 8042}));
+  CHECK(report.at("operations") == 4);
+  CHECK(report.at("matched") == 2);
+  CHECK(report.at("net").at("model") == "loggops");
+  CHECK(report.at("net").at("L") == 2500);
+  CHECK(report.at("net").at("receiver") == "atlahs");
+  const auto text = here.verb({"simulate", file});
+  CHECK_THAT(text.out, Contains("finish  13084 ns") && Contains("host 1      8042 ns")
+                           && Contains("receiver atlahs"));
+}
+
+TEST_CASE("parameters have letters, names, presets and YAML, the nearest to the schedule wins") {
+  const workspace here;
+  const auto file = put(here, "ping.goal", ping);
+  const auto net = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), file);
+    return simulated(here, arguments).at("net");
+  };
+  const auto short_names =
+      net({"-L", "1", "-o", "2", "-g", "3", "-G", "0.5", "-O", "0.25", "-S", "6"});
+  const auto long_names = net({"--latency", "1", "--overhead", "2", "--gap", "3", "--gap-per-byte",
+                               "0.5", "--overhead-per-byte", "0.25", "--eager-limit", "6"});
+  CHECK(short_names == long_names);
+  CHECK((short_names.at("L") == 1 && short_names.at("o") == 2 && short_names.at("g") == 3));
+  CHECK((short_names.at("G") == 0.5 && short_names.at("O") == 0.25 && short_names.at("S") == 6));
+  CHECK(net({"--preset", "atlahs-ai"}).at("L") == 3700);
+  CHECK(net({"--preset", "atlahs-hpc"}).at("o") == 8000);
+  CHECK(net({"--preset", "atlahs-hpc-paper"}).at("o") == 6000);
+  const auto yaml =
+      put(here, "a.yaml", "preset: atlahs-ai\nL: 7\ngap: 9   # ns\nreceiver: bandwidth\n");
+  const auto of_file = net({"--network", yaml, "--preset", "atlahs-hpc", "-g", "11"});
+  CHECK((of_file.at("L") == 7 && of_file.at("g") == 11 && of_file.at("o") == 200));
+  CHECK(of_file.at("receiver") == "bandwidth");
+}
+
+TEST_CASE("parameters that make no sense are refused by name") {
+  const workspace here;
+  const auto file = put(here, "ping.goal", ping);
+  const auto refused = [&](std::vector<std::string> arguments, int status, const char* said) {
+    arguments.insert(arguments.begin(), {"simulate", file});
+    const auto ended = here.verb(arguments);
+    INFO(describe(ended));
+    CHECK(ended.status == status);
+    CHECK(ended.out.empty());
+    REQUIRE(messages(ended).size() == 1);
+    CHECK_THAT(messages(ended).front(), Contains(said));
+  };
+  refused({"-L", "-5"}, 2, "--latency");
+  refused({"-G", "much"}, 2, "--gap-per-byte");
+  refused({"-G", "nan"}, 2, "--gap-per-byte");
+  refused({"-o", "1.5"}, 2, "--overhead");
+  refused({"--receiver", "kind"}, 2, "atlahs, loggopsim or bandwidth");
+  refused({"--matching", "any"}, 2, "requeue or mpi");
+  refused({"--preset", "fast"}, 2, "atlahs-ai");
+  refused({"--net", "packet"}, 2, "loggops");
+  refused({"--network", here.file("absent.yaml")}, 3, "absent.yaml");
+  refused({"--network", put(here, "b.yaml", "L: 1\nlatancy: 2\n")}, 3,
+          "b.yaml:2:1: there is no parameter");
+  refused({"--network", put(here, "c.yaml", "L: [1, 2]\n")}, 3,
+          "c.yaml:1:4: L: expected one value");
+  refused({"--network", put(here, "d.yaml", "L: {\n")}, 3, "d.yaml:");
+  refused({"--network", put(here, "e.yaml", "L: 1\nL: 2\n")}, 3, "L is there already");
+  refused({"--network", put(here, "f.yaml", "preset: fast\n")}, 3, "there is no preset fast");
+}
+
+TEST_CASE("schedules that do not end are status 4, with who waits for whom") {
+  const workspace here;
+  const auto circle = put(here, "a.goal",
+                          "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 2\na requires b\nb "
+                          "requires a\n}\n");
+  const auto stuck = simulated(here, {circle}, 4);
+  CHECK(stuck.at("outcome") == "deadlock");
+  CHECK(stuck.at("findings").at(0).at("cycle").size() == 2);
+  CHECK(stuck.at("findings").at(0).at("ranks") == json({0}));
+  const auto unmatched = simulated(
+      here, {put(here, "b.goal", "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\n}\n")}, 4);
+  CHECK(unmatched.at("outcome") == "mismatch");
+  CHECK_THAT(unmatched.at("findings").at(0).at("text").get<std::string>(),
+             Contains("1 message(s) that no recv takes"));
+  CHECK(unmatched.at("matched") == 0);
+}
+
+TEST_CASE("each error of a text is a line with its place, and a finding") {
+  const workspace here;
+  const auto file = put(here, "bad.goal", "num_ranks 1\nrank 0 {\ncalc x\nsend 8 to 0\n}\n");
+  for (const std::string verb : {"simulate", "inspect", "convert"}) {
+    std::vector<std::string> arguments{verb, file};
+    if (verb == "convert") arguments.push_back(here.file("bad.bin"));
+    const auto report = here.file(verb + ".json");
+    arguments.insert(arguments.end(), {"--json", report});
+    const auto ended = here.verb(arguments);
+    INFO(describe(ended));
+    CHECK(ended.status == 3);
+    REQUIRE(messages(ended).size() == 2);
+    CHECK_THAT(messages(ended)[0], Contains("bad.goal:3:6: expected a number of ns, found 'x'"));
+    CHECK_THAT(messages(ended)[1], Contains("bad.goal:4:8: expected 'b'"));
+    const auto found = json::parse(bytes_of(report));
+    CHECK(found.at("outcome") == "bad_input");
+    CHECK(found.at("findings").size() == 2);
+    CHECK_FALSE(std::filesystem::exists(here.file("bad.bin")));
+  }
+}
+
+TEST_CASE("text becomes binary and text again, and each simulates the same") {
+  const workspace here;
+  const auto file = put(here, "ping.goal", ping);
+  const auto convert = [&](const std::string& from, const std::string& to, const char* format) {
+    const auto ended = here.verb({"convert", from, to, "--json", "-"});
+    INFO(describe(ended));
+    REQUIRE(ended.status == 0);
+    const auto report = json::parse(ended.out);
+    CHECK(report.at("format") == format);
+    CHECK(report.at("output_bytes") == std::filesystem::file_size(to));
+  };
+  convert(file, here.file("ping.bin"), "goal_binary");
+  convert(here.file("ping.bin"), here.file("again.goal"), "goal");
+  convert(here.file("again.goal"), here.file("again.bin"), "goal_binary");
+  CHECK(bytes_of(here.file("ping.bin")) == bytes_of(here.file("again.bin")));
+  for (const auto* name : {"ping.bin", "again.goal"})
+    CHECK(simulated(here, {here.file(name)}).at("hosts_ns") == json({13084, 8042}));
+  convert(put(here, "w.goal", "num_ranks 1\nrank 0 {\ncalc 5 cpu 256\n}\n"), here.file("w.bin"),
+          "goal_binary_wide");
+  CHECK(simulated(here, {here.file("w.bin")}).at("finish_ns") == 5);
+  const auto refused = here.verb({"convert", file, here.file("x.perfetto")});
+  CHECK(refused.status == 2);
+  CHECK_THAT(refused.err, Contains("becomes .goal or .bin"));
+  CHECK(here.verb({"convert", file, here.file("x.bin"), "--ranks", "0"}).status == 2);
+}
+
+TEST_CASE("inspect counts what a schedule has") {
+  const workspace here;
+  const auto found = here.inspect(put(here, "ping.goal", ping)).value();
+  CHECK((found.at("world") == 2 && found.at("nodes") == 4 && found.at("edges") == 2));
+  CHECK(found.at("operations").at("send").at("count") == 2);
+  CHECK(found.at("operations").at("recv").at("bytes") == 16);
+  CHECK(found.at("traffic") == json::parse("[[0,1,8],[1,0,8]]"));
+  const auto text = here.verb({"inspect", here.file("ping.goal"), "--traffic", "--ranks"});
+  CHECK_THAT(text.out, Contains("GOAL schedule of 2 ranks, 4 operations") && Contains("0 -> 1")
+                           && Contains("rank 1: 1 sends"));
+}
+
+// What a message says is the unit tests' business; here: no crash, no silence, the right status.
+TEST_CASE("every bad input of the oracle is one error or finding, or means something") {
+  const std::string folder = TEST_ORACLE "/bad";
+  if (!std::filesystem::exists(folder)) {
+    std::cout << "SKIPPED: there is no " << folder << "\n";
+    return;
+  }
+  const workspace here;
+  const std::set<std::string> sound = {"b23", "b24", "b31", "b34", "b36", "b40"};
+  const std::set<std::string> never_end = {"b01", "b02", "b03", "b04", "b05", "b06"};
+  int seen = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const auto name = entry.path().filename().string().substr(0, 3);
+    const auto ended = here.verb({"simulate", entry.path().string(), "--quiet"});
+    INFO(entry.path() << describe(ended));
+    CHECK(ended.status == (sound.contains(name) ? 0 : never_end.contains(name) ? 4 : 3));
+    CHECK(messages(ended).empty() == sound.contains(name));
+    ++seen;
+  }
+  CHECK(seen >= 30);
+}
+
+}  // namespace
+}  // namespace troupe::e2e
