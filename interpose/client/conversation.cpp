@@ -366,15 +366,15 @@ void conversation::start_reader(locked&) {
 void conversation::run_reader() {
   auto hold = lock();
   reader_thread_ = ::gettid();
+  auto look_at_unseen = never;  // whatever is read meanwhile
   while (gone_.code == errc::none) {
     const bool ran_callbacks = !arrivals_.empty() || !laid_out_.empty();
     settle(hold, callbacks::run);
     if (gone_.code != errc::none) break;
-    // A callback may have woken a parked thread, or none: it gets a moment to say that it runs.
-    const bool may_be_blocked = ran_callbacks && holds_slot_ && seats_.any_parked();
-    const auto until = holds_slot_ ? std::chrono::steady_clock::now()
-                                         + (may_be_blocked ? woken_within : slot_check_period)
-                                   : never;
+    // A callback may have woken a thread that waits unseen, or none: it has a moment to say so.
+    const auto now = std::chrono::steady_clock::now();
+    if (ran_callbacks && seats_.any_unseen()) look_at_unseen = now + woken_within;
+    const auto until = std::min(look_at_unseen, holds_slot_ ? now + slot_check_period : never);
     if (!reading_)
       read(hold, until);
     else if (until == never)
@@ -382,7 +382,8 @@ void conversation::run_reader() {
     else
       changed_.wait_until(hold, until);
     declare_lost_slot(hold);
-    if (may_be_blocked && std::chrono::steady_clock::now() >= until) {
+    if (std::chrono::steady_clock::now() >= look_at_unseen) {
+      look_at_unseen = never;
       declare_if_blocked(hold);
       flush(hold);
     }

@@ -47,7 +47,9 @@ class conversation {
 
   locked lock() { return locked(lock_); }
   operation_table& operations() { return operations_; }
-  watched_futures& futures() { return futures_; }
+  void watch(locked&, operation_id operation, const void* from, const void* to) {
+    if (auto before = futures_.add(operation, from, to)) seats_.go_on_with(*before, operation);
+  }
   const watched_futures& futures() const { return futures_; }
   const mapped_pools& pools() const { return pools_; }
   /// errc::none, or why nothing works any more.

@@ -177,7 +177,7 @@ result<void> rank_client::watch_future(operation_id operation, const void* from,
   talk_.post(to_troupe::future_taken{operation});
   if (auto* record = talk_.operations().find(operation); record && record->now != state::complete) {
     record->watched = true;
-    talk_.futures().add(operation, from, to);
+    talk_.watch(hold, operation, from, to);
   }
   talk_.start_reader(hold);
   return {};

@@ -11,7 +11,9 @@ std::uint64_t rank_client::watched(const void* address) const {
 
 void rank_client::future_wait_begins(operation_id operation) {
   auto hold = talk_.lock();
-  talk_.seat(hold) = {thread_seat::state::waiting, operation, release_reason::collective};
+  auto& seat = talk_.seat(hold);
+  seat = {thread_seat::state::waiting, operation, release_reason::collective};
+  seat.at_future = true;
   talk_.declare_if_blocked(hold);
   talk_.flush(hold);
 }

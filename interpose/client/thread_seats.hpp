@@ -24,7 +24,8 @@ struct thread_seat {
   state now = state::running;
   operation_id operation;                              ///< waiting: for this
   release_reason reason = release_reason::collective;  ///< waiting: because of this
-  bool polled = false;  ///< it runs, and has asked in vain since the slot came
+  bool polled = false;     ///< it runs, and has asked in vain since the slot came
+  bool at_future = false;  ///< waiting: in a future's condition variable
 };
 
 class thread_seats {
@@ -76,6 +77,22 @@ class thread_seats {
     });
     if (found.operations.empty() && !sleeps) return std::nullopt;
     return found;
+  }
+
+  /// A future that was to complete with one operation completes with a later one instead: a
+  /// callback of the first goes on with that.
+  void go_on_with(operation_id first, operation_id later) {
+    for (thread_seat& seat : seats_)
+      if (seat.now == thread_seat::state::waiting && seat.at_future && seat.operation == first)
+        seat.operation = later;
+  }
+
+  /// Might a callback leave one of them asleep that waits by other means than ours?
+  bool any_unseen() const {
+    return std::any_of(seats_.begin(), seats_.end(), [](const thread_seat& seat) {
+      return seat.now == thread_seat::state::parked
+             || (seat.now == thread_seat::state::waiting && seat.at_future);
+    });
   }
 
   bool any_parked() const {

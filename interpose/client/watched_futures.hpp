@@ -17,11 +17,14 @@ namespace troupe {
 
 class watched_futures {
  public:
-  void add(operation_id operation, const void* from, const void* to) {
+  /// The operation that the future was watched for, if it was: the new one takes its place.
+  std::optional<operation_id> add(operation_id operation, const void* from, const void* to) {
     const std::lock_guard hold(lock_);
-    ranges_[reinterpret_cast<std::uintptr_t>(from)] = {reinterpret_cast<std::uintptr_t>(to),
-                                                       operation};
+    auto [place, fresh] = ranges_.try_emplace(reinterpret_cast<std::uintptr_t>(from));
+    const auto before = place->second.operation;
+    place->second = {reinterpret_cast<std::uintptr_t>(to), operation};
     count_.store(ranges_.size(), std::memory_order_release);
+    return fresh ? std::nullopt : std::optional(before);
   }
   void remove(operation_id operation) {
     const std::lock_guard hold(lock_);

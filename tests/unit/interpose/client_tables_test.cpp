@@ -75,6 +75,15 @@ TEST_CASE("a watched range is found by any address in it, half open") {
   CHECK_FALSE(futures.find(memory + 8));
 }
 
+TEST_CASE("a future that is watched anew completes with the later operation") {
+  watched_futures futures;
+  char memory[64];
+  CHECK_FALSE(futures.add({7}, memory, memory + 8));
+  CHECK(futures.add({9}, memory, memory + 8) == operation_id{7});
+  futures.remove({7});
+  CHECK(futures.find(memory) == operation_id{9});
+}
+
 TEST_CASE("completed operations that nobody waits for are kept up to a limit") {
   operation_table table;
   for (std::size_t i = 0; i < operation_table::completed_kept_max + 1; ++i) {

@@ -228,6 +228,47 @@ TEST_CASE("a wait in a future's condition variable gives the slot up and comes b
   rank.finish();
 }
 
+TEST_CASE("a future whose operation's callback goes on with another is waited for with that one") {
+  connected_rank rank;
+  const auto world = rank.open();
+  struct {
+    rank_client* client;
+    rank_client::posting second;
+    char future[64];
+    std::atomic<bool> done = false;
+  } shared;
+  rank.run([&](rank_client& client) {
+    shared.client = &client;
+    shared.second = barrier_of(world);
+    shared.second.argument = &shared;
+    shared.second.done = [](void* argument, int, const char*, std::int32_t) {
+      static_cast<decltype(shared)*>(argument)->done = true;
+    };
+    auto first = barrier_of(world);
+    first.argument = &shared;
+    first.done = [](void* argument, int, const char*, std::int32_t) {
+      auto& all = *static_cast<decltype(shared)*>(argument);
+      auto issued = all.client->issue(all.second);
+      RANK_CHECK(all.client->watch_future(*issued, all.future, all.future + sizeof all.future));
+    };
+    auto issued = client.issue(first);
+    RANK_CHECK(client.watch_future(*issued, shared.future, shared.future + sizeof shared.future));
+    client.future_wait_begins(*issued);
+    while (!shared.done) std::this_thread::sleep_for(100us);
+    RANK_CHECK(!client.future_wait_ended());
+  });
+  rank.port.expect<to_troupe::open_communicator>();
+  const auto first = rank.port.expect<to_troupe::issue>();
+  rank.port.expect<to_troupe::future_taken>();
+  CHECK(rank.port.expect<to_troupe::blocked>().operations == std::vector{first.operation});
+  rank.port.complete(first.operation);
+  const auto second = rank.port.expect<to_troupe::issue>();
+  rank.port.expect<to_troupe::future_taken>();
+  CHECK(rank.port.expect<to_troupe::blocked>().operations == std::vector{second.operation});
+  rank.port.complete(second.operation);
+  rank.finish();
+}
+
 TEST_CASE("who waits hears at once of a callback that the reader thread runs for it") {
   constexpr int rounds = 200;
   connected_rank rank;
