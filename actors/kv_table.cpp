@@ -7,26 +7,55 @@
 
 namespace troupe {
 
-bool kv_table::lacks(const store_request& request) const {
-  return std::any_of(request.keys.begin(), request.keys.end(),
-                     [&](const auto& key) { return !values_.contains(key); });
+bool kv_table::lacks(const store_request& request, const std::string& key) const {
+  if (request.kind == store_kind::get) return !values_.contains(key);
+  if (request.kind == store_kind::pop) return !queues_.contains(key);
+  return !values_.contains(key) && !queues_.contains(key);
 }
 
-result<store_reply> kv_table::put(const std::string& key, std::vector<std::uint8_t> value) {
-  auto held = values_.find(key);
-  const auto before = held == values_.end() ? 0 : key.size() + held->second.size();
-  if (value.size() > value_bytes_max)
+bool kv_table::lacks(const store_request& request) const {
+  return std::any_of(request.keys.begin(), request.keys.end(),
+                     [&](const auto& key) { return lacks(request, key); });
+}
+
+result<void> kv_table::hold(const std::string& key, std::uint64_t value_bytes, std::uint64_t less) {
+  if (value_bytes > value_bytes_max)
     return error{errc::no_resources,
                  fmt::format("the store's value of key {} would have {} bytes, the limit is {}",
-                             key, value.size(), value_bytes_max)};
-  const auto after = held_bytes_ - before + key.size() + value.size();
+                             key, value_bytes, value_bytes_max)};
+  const auto after = held_bytes_ - less + key.size() + value_bytes;
   if (after > held_bytes_max)
     return error{errc::no_resources,
                  fmt::format("the store would hold {} bytes, the limit is {}: key {}", after,
                              held_bytes_max, key)};
   held_bytes_ = after;
+  return {};
+}
+
+result<store_reply> kv_table::put(const std::string& key, std::vector<std::uint8_t> value) {
+  auto held = values_.find(key);
+  const auto before = held == values_.end() ? 0 : key.size() + held->second.size();
+  if (auto room = hold(key, value.size(), before); !room) return room.error();
   values_.insert_or_assign(key, std::move(value));
   return store_reply{};
+}
+
+result<store_reply> kv_table::push(const store_request& request) {
+  const auto& key = request.keys.front();
+  if (auto room = hold(key, request.value.size(), 0); !room) return room.error();
+  queues_[key].push_back(request.value);
+  return store_reply{};
+}
+
+/// The first element and 1, or 0 of an empty queue.
+store_reply kv_table::pop(const std::string& queue) {
+  auto found = queues_.find(queue);
+  if (found == queues_.end()) return {};
+  store_reply taken{std::move(found->second.front()), 1};
+  held_bytes_ -= queue.size() + taken.value.size();
+  found->second.pop_front();
+  if (found->second.empty()) queues_.erase(found);
+  return taken;
 }
 
 result<store_reply> kv_table::add(const std::string& key, std::int64_t amount) {
@@ -67,9 +96,24 @@ std::int64_t kv_table::count_below(const std::string& prefix) const {
   return std::distance(from, past);
 }
 
+result<store_reply> kv_table::list_below(const std::string& prefix) const {
+  store_reply names;
+  for (auto at = values_.lower_bound(prefix); at != values_.end() && at->first.starts_with(prefix);
+       ++at) {
+    names.value.insert(names.value.end(), at->first.begin(), at->first.end());
+    names.value.push_back(0);
+  }
+  if (names.value.size() > listed_bytes_max)
+    return error{errc::no_resources,
+                 fmt::format("the store's keys are {} bytes, a list of them {} at most",
+                             names.value.size(), listed_bytes_max)};
+  return names;
+}
+
 result<store_reply> kv_table::carry_out(const store_request& request) {
   if (request.keys.empty() && request.kind != store_kind::num_keys
-      && request.kind != store_kind::wait && request.kind != store_kind::check)
+      && request.kind != store_kind::list_keys && request.kind != store_kind::wait
+      && request.kind != store_kind::check)
     return error{errc::bad_input, "store: a request without a key"};
   switch (request.kind) {
     case store_kind::set:
@@ -98,6 +142,17 @@ result<store_reply> kv_table::carry_out(const store_request& request) {
       value.insert(value.end(), request.value.begin(), request.value.end());
       return put(request.keys.front(), std::move(value));
     }
+    case store_kind::list_keys:
+      return list_below(request.keys.empty() ? "" : request.keys.front());
+    case store_kind::push:
+      return push(request);
+    case store_kind::pop:
+      return pop(request.keys.front());
+    case store_kind::queue_length: {
+      auto found = queues_.find(request.keys.front());
+      return store_reply{
+          {}, found == queues_.end() ? 0 : static_cast<std::int64_t>(found->second.size())};
+    }
   }
   return error{errc::bad_input, "store: an unknown request"};
 }
@@ -115,14 +170,15 @@ void kv_table::wake(const std::string& key, std::vector<answer>& due) {
 
 std::vector<kv_table::answer> kv_table::submit(ticket number, store_request request) {
   std::vector<answer> due;
-  const bool waits = request.kind == store_kind::get || request.kind == store_kind::wait;
+  const bool waits = request.waits();
   if (waits && lacks(request)) {
     for (const auto& key : request.keys) waiting_for_[key].insert(number);
     waiting_.emplace(number, std::move(request));
     return due;
   }
   due.push_back({number, carry_out(request)});
-  if (!waits && !request.keys.empty() && values_.contains(request.keys.front()))
+  if (!waits && !request.keys.empty()
+      && (values_.contains(request.keys.front()) || queues_.contains(request.keys.front())))
     wake(request.keys.front(), due);
   return due;
 }
@@ -132,7 +188,7 @@ std::vector<std::string> kv_table::give_up(ticket number) {
   auto found = waiting_.extract(number);
   if (found.empty()) return lacking;
   for (const auto& key : found.mapped().keys) {
-    if (!values_.contains(key)) lacking.push_back(key);
+    if (lacks(found.mapped(), key)) lacking.push_back(key);
     auto waiters = waiting_for_.find(key);
     if (waiters == waiting_for_.end()) continue;
     waiters->second.erase(number);
@@ -145,7 +201,7 @@ std::vector<std::pair<kv_table::ticket, std::string>> kv_table::waiting() const 
   std::vector<std::pair<ticket, std::string>> all;
   for (const auto& [number, request] : waiting_)
     for (const auto& key : request.keys)
-      if (!values_.contains(key)) {
+      if (lacks(request, key)) {
         all.emplace_back(number, key);
         break;
       }

@@ -99,13 +99,16 @@ struct ToTroupe {
 
 struct StoreRequest {
   kind @0 :Kind;
-  keys @1 :List(Text);     # wait, check: any number; numKeys: a prefix or none; else one
-  value @2 :Data;          # set, append, compareSet (desired)
+  keys @1 :List(Text);     # wait, check: any number; numKeys, listKeys: a prefix or none; else one
+  value @2 :Data;          # set, append, push, compareSet (desired)
   expected @3 :Data;       # compareSet
-  amount @4 :Int64;        # add
-  timeoutNs @5 :UInt64;    # get, wait; 0: none
+  amount @4 :Int64;        # add; pop: 1 to wait for an element
+  timeoutNs @5 :UInt64;    # get, wait, pop; 0: none
 
-  enum Kind { set @0; get @1; add @2; check @3; wait @4; deleteKey @5; compareSet @6; numKeys @7; append @8; }
+  enum Kind {
+    set @0; get @1; add @2; check @3; wait @4; deleteKey @5; compareSet @6; numKeys @7; append @8;
+    listKeys @9; push @10; pop @11; queueLength @12;
+  }
 }
 
 struct ToRank {
@@ -139,8 +142,8 @@ struct ToRank {
       operationId @17 :UInt64;
       status @18 :UInt8;           # timed_out: the request's own timeout
       text @19 :Text;
-      value @20 :Data;             # get, compareSet
-      number @21 :Int64;           # add: the sum; check, deleteKey: 0 or 1; numKeys
+      value @20 :Data;             # get, compareSet, pop; listKeys: each key with a zero byte behind
+      number @21 :Int64;           # add: the sum; check, deleteKey, pop: 0 or 1; numKeys, queueLength
     }
   }
 }

@@ -38,7 +38,11 @@ enum class store_kind : std::uint8_t {
   delete_key,
   compare_set,
   num_keys,
-  append
+  append,
+  list_keys,
+  push,
+  pop,
+  queue_length
 };
 
 struct store_request {
@@ -47,6 +51,12 @@ struct store_request {
   std::vector<std::uint8_t> value, expected;
   std::int64_t amount{};
   std::uint64_t timeout_ns{};  ///< 0: none
+
+  /// Is it answered only when its keys are there?
+  bool waits() const {
+    return kind == store_kind::get || kind == store_kind::wait
+           || (kind == store_kind::pop && amount != 0);
+  }
 };
 
 struct store_reply {

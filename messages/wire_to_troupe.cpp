@@ -10,11 +10,12 @@ using namespace capnp_frame;
 
 namespace {
 
-constexpr unsigned semantics_count = 3, release_reason_count = 6, store_kind_count = 9;
-static_assert(static_cast<unsigned>(store_kind::append) + 1 == store_kind_count);
+constexpr unsigned semantics_count = 3, release_reason_count = 6, store_kind_count = 13;
+static_assert(static_cast<unsigned>(store_kind::queue_length) + 1 == store_kind_count);
 static_assert(static_cast<unsigned>(release_reason::ended) + 1 == release_reason_count);
 static_assert(static_cast<unsigned>(semantics::mpi) + 1 == semantics_count);
-static_assert(static_cast<unsigned>(schema::StoreRequest::Kind::APPEND) + 1 == store_kind_count);
+static_assert(static_cast<unsigned>(schema::StoreRequest::Kind::QUEUE_LENGTH) + 1
+              == store_kind_count);
 
 std::uint64_t value_of(operation_id id) { return id.value; }
 

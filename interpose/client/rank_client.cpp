@@ -219,7 +219,7 @@ result<store_reply> rank_client::ask_store(store_request request) {
   operation_record record;
   record.what = operation_record::kind::store;
   const auto operation = talk_.operations().add(std::move(record));
-  const bool may_block = request.kind == store_kind::get || request.kind == store_kind::wait;
+  const bool may_block = request.waits();
   talk_.post(to_troupe::store{operation, std::move(request)});
   await_answer(hold, operation, release_reason::store, may_block, callbacks::run);
   talk_.ensure_slot(hold, callbacks::run);

@@ -99,8 +99,15 @@ TROUPE_API int troupe_store_compare_set(const char* key, const void* expected,
                                         uint64_t expected_size, const void* desired,
                                         uint64_t desired_size, void** value, uint64_t* size);
 TROUPE_API int troupe_store_append(const char* key, const void* value, uint64_t size);
-/* Keys that begin with the prefix. */
+/* Keys that begin with the prefix: how many, and which, each with a zero byte behind it. */
 TROUPE_API int troupe_store_count(const char* prefix, int64_t* keys);
+TROUPE_API int troupe_store_list(const char* prefix, void** names, uint64_t* size);
+/* Queues, first in, first out; pop blocks for an element like get if it shall wait. An empty queue
+ * is not there. */
+TROUPE_API int troupe_store_push(const char* queue, const void* value, uint64_t size);
+TROUPE_API int troupe_store_pop(const char* queue, int wait, uint64_t timeout_ns, void** value,
+                                uint64_t* size, int* came);
+TROUPE_API int troupe_store_queue_length(const char* queue, int64_t* length);
 
 /* For launchers in other languages: the calling process gets SIGKILL when its parent dies (also if
  * it just has). */

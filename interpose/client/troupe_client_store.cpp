@@ -105,6 +105,32 @@ int troupe_store_append(const char* key, const void* value, uint64_t size) {
   return status_of(ask(std::move(request)));
 }
 
+int troupe_store_list(const char* prefix, void** names, uint64_t* size) {
+  return give_value(ask(about(store_kind::list_keys, prefix)), names, size);
+}
+
+int troupe_store_push(const char* queue, const void* value, uint64_t size) {
+  auto request = about(store_kind::push, queue);
+  request.value = bytes_from(value, size);
+  return status_of(ask(std::move(request)));
+}
+
+int troupe_store_pop(const char* queue, int wait, uint64_t timeout_ns, void** value, uint64_t* size,
+                     int* came) {
+  auto request = about(store_kind::pop, queue);
+  request.amount = wait != 0;
+  request.timeout_ns = timeout_ns;
+  auto answer = ask(std::move(request));
+  if (answer) *came = answer->number != 0;
+  return give_value(answer, value, size);
+}
+
+int troupe_store_queue_length(const char* queue, int64_t* length) {
+  auto answer = ask(about(store_kind::queue_length, queue));
+  if (answer) *length = answer->number;
+  return status_of(answer);
+}
+
 int troupe_store_count(const char* prefix, int64_t* keys) {
   auto request = about(store_kind::num_keys, prefix);
   auto answer = ask(std::move(request));

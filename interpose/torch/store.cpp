@@ -12,6 +12,10 @@ namespace troupe {
 
 namespace {
 
+/// Keys that torch's TCPStore and FileStore count and nobody set: those by which they count their
+/// users.
+constexpr std::int64_t of_torch = 1;
+
 /// A timeout is torch's own error where torch has one.
 [[noreturn]] void refuse_request(int status, const std::string& sentence) {
 #if TORCH_VERSION_MAJOR >= 2
@@ -117,7 +121,7 @@ std::int64_t store::getNumKeys() {
   without_gil unlocked;
   std::int64_t keys = 0;
   require(troupe_store_count(prefix_.c_str(), &keys), "count", "all keys");
-  return keys;
+  return keys + of_torch;
 }
 
 bool store::arrives(const std::string& key) {
@@ -154,15 +158,6 @@ void store::multiSet(const std::vector<std::string>& keys,
 
 namespace {
 
-/// Names of a queue's keys: whoever pushes counts the tail, whoever pops the head. The element of a
-/// number is a value with 'v' before it; a pop that gave up leaves an 'x' in its place.
-std::string tail_of(const std::string& queue) { return queue + "/queue/tail"; }
-std::string head_of(const std::string& queue) { return queue + "/queue/head"; }
-std::string element_of(const std::string& queue, std::int64_t number) {
-  return queue + "/queue/" + std::to_string(number);
-}
-const std::vector<std::uint8_t> given_up{'x'};
-
 [[noreturn]] void refuse_empty(const std::string& queue) {
   const auto sentence = "store: queue " + queue + " is empty";
 #if TORCH_VERSION_MINOR >= 9
@@ -175,33 +170,45 @@ const std::vector<std::uint8_t> given_up{'x'};
 }  // namespace
 
 void store::queuePush(const std::string& key, const std::vector<std::uint8_t>& value) {
-  std::vector<std::uint8_t> element(value.size() + 1, 'v');
-  std::copy(value.begin(), value.end(), element.begin() + 1);
-  while (true) {
-    const auto place = element_of(key, add(tail_of(key), 1));
-    if (compareSet(place, {}, element) == element) return;
-    deleteKey(place);  // nobody waits for this one any more
-  }
+  without_gil unlocked;
+  require(troupe_store_push((prefix_ + key).c_str(), value.data(), value.size()), "push", key);
 }
 
 std::vector<std::uint8_t> store::queuePop(const std::string& key, bool block) {
-  if (!block && queueLen(key) == 0) refuse_empty(key);
-  const auto place = element_of(key, add(head_of(key), 1));
-  const bool came = block && arrives(place);
-  auto element = came ? get(place) : compareSet(place, {}, given_up);
-  if (element == given_up) {
-    if (!block) refuse_empty(key);
-    refuse_request(
-        static_cast<int>(errc::timed_out),
-        "store pop of " + key + ": nothing came in " + std::to_string(timeout_.count()) + " ms");
-  }
-  deleteKey(place);
-  element.erase(element.begin());
-  return element;
+  without_gil unlocked;
+  void* value = nullptr;
+  std::uint64_t size = 0;
+  int came = 0;
+  require(troupe_store_pop((prefix_ + key).c_str(), block, nanoseconds_of(timeout_), &value, &size,
+                           &came),
+          "pop", key);
+  auto element = taken(value, size);
+  if (came) return element;
+  require(troupe_yield(), "poll", key);
+  refuse_empty(key);
 }
 
 std::int64_t store::queueLen(const std::string& key) {
-  return std::max<std::int64_t>(0, add(tail_of(key), 0) - add(head_of(key), 0));
+  without_gil unlocked;
+  std::int64_t length = 0;
+  require(troupe_store_queue_length((prefix_ + key).c_str(), &length), "queue length", key);
+  if (length == 0) require(troupe_yield(), "poll", key);
+  return length;
+}
+
+std::vector<std::string> store::listKeys() {
+  without_gil unlocked;
+  void* names = nullptr;
+  std::uint64_t size = 0;
+  require(troupe_store_list(prefix_.c_str(), &names, &size), "list", "all keys");
+  const auto bytes = taken(names, size);
+  std::vector<std::string> keys;
+  for (auto at = bytes.begin(); at != bytes.end();) {
+    auto end = std::find(at, bytes.end(), 0);
+    keys.push_back(std::string(at, end).substr(prefix_.size()));
+    at = end + 1;
+  }
+  return keys;
 }
 
 #endif

@@ -38,11 +38,11 @@ class store : public c10d::Store {
   std::vector<std::vector<std::uint8_t>> multiGet(const std::vector<std::string>& keys);
   void multiSet(const std::vector<std::string>& keys,
                 const std::vector<std::vector<std::uint8_t>>& values);
-  /// A queue is two counters and a key for each element under way.
   void queuePush(const std::string& key, const std::vector<std::uint8_t>& value);
   /// `block`: until there is one, or the store's timeout; else an empty queue is an error.
   std::vector<std::uint8_t> queuePop(const std::string& key, bool block);
   std::int64_t queueLen(const std::string& key);
+  std::vector<std::string> listKeys();
 #endif
 
  private:

@@ -48,7 +48,9 @@ if not expect.NATIVE:  # a store of its own counts its own keys
     for number in range(3):
         own.set(f"key {number}", "")
     own.delete_key("key 0")
-    expect.same("num_keys", own.num_keys(), 2)
+    expect.same("num_keys", own.num_keys(), 3)  # torch's own is counted, and not listed
+    if hasattr(own, "list_keys"):
+        expect.same("list_keys", sorted(own.list_keys()), ["key 1", "key 2"])
 
 store.set_timeout(timedelta(milliseconds=50))
 late(lambda: store.get("never come"), "never come")
@@ -67,7 +69,24 @@ if expect.TORCH >= (2, 0):
 if hasattr(store, "clone"):
     expect.same("clone", store.clone().get("won"), winner)
 
+if hasattr(store, "list_keys"):
+    mine = dist.PrefixStore(f"mine {rank}", store)
+    for number in range(3):
+        mine.set(f"key {number}", "")
+    expect.same("list_keys below a prefix", sorted(mine.list_keys()), ["key 0", "key 1", "key 2"])
+
 if hasattr(store, "queue_push"):
+    mine = dist.PrefixStore(f"queues of {rank}", store)
+    for element in ("one", "", "three"):
+        mine.queue_push("queue", element)
+    mine.set("queue", "a key of that name")
+    expect.same("a queue is no key", mine.list_keys(), ["queue"])
+    expect.same("three elements", (mine.queue_len("queue"), mine.queue_len("another")), (3, 0))
+    mine.delete_key("queue")
+    expect.same("check of a queue", mine.check(["queue"]), True)
+    mine.wait(["queue"])
+    expect.same("in order", [mine.queue_pop("queue", block) for block in (True, False, True)], [b"one", b"", b"three"])
+    expect.same("an empty queue is not there", mine.check(["queue"]), False)
     if rank == 0:
         for number in everyone:
             store.queue_push("queue", f"element {number}")

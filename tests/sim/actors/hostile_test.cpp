@@ -54,11 +54,11 @@ struct awkward {
     return what;
   }
   store_request request() {
-    store_request ask{.kind = static_cast<store_kind>(random() % 9),
+    store_request ask{.kind = static_cast<store_kind>(random() % 13),
                       .amount = static_cast<std::int64_t>(number()),
                       .timeout_ns = number()};
     for (auto n = random() % 3; n > 0; --n) ask.keys.push_back("k" + std::to_string(number()));
-    ask.value.resize(random() % 9, '7');
+    ask.value.resize(random() % 13, '7');
     return ask;
   }
   to_troupe::frame frame(communicator_id group, nanos now) {

@@ -138,7 +138,7 @@ scripted_rank::pause<bool> scripted_rank::test(operation_id operation) {
 
 scripted_rank::pause<to_rank::stored> scripted_rank::store(store_request request) {
   const auto operation = next_operation();
-  const bool blocks = request.kind == store_kind::get || request.kind == store_kind::wait;
+  const bool blocks = request.waits();
   return {
       *this, [this, operation] { return stored_.contains(operation); },
       [this, operation, blocks, request] {

@@ -117,6 +117,83 @@ TEST_CASE("keys are counted below a prefix") {
   CHECK(kv.number(store_kind::num_keys, {}) == 6);
 }
 
+TEST_CASE("keys are listed below a prefix, each with a zero byte behind it") {
+  store kv;
+  for (const auto* key : {"a", "tcp/1/y", "tcp/1/x", "tcp/10/x"}) kv.set(key, "value");
+  auto listed = [&](std::vector<std::string> keys) {
+    return kv.ask({.kind = store_kind::list_keys, .keys = std::move(keys)}).value;
+  };
+  CHECK(listed({"tcp/1/"}) == bytes(std::string("tcp/1/x\0tcp/1/y\0", 16)));
+  CHECK(listed({"v"}).empty());
+  CHECK(listed({}).size() == 1 + 7 + 7 + 8 + 4);
+}
+
+TEST_CASE("a list of keys that fits no frame is refused") {
+  store kv;
+  const std::string long_key(60'000, 'k');
+  for (unsigned n = 0; n * 60'000 <= kv_table::listed_bytes_max; ++n)
+    kv.set(long_key + std::to_string(n), "");
+  CHECK(kv.refused({.kind = store_kind::list_keys}).code == errc::no_resources);
+}
+
+TEST_CASE("a queue is first in, first out, and no key") {
+  store kv;
+  auto push = [&](const std::string& value) {
+    kv.ask({.kind = store_kind::push, .keys = {"q"}, .value = bytes(value)});
+  };
+  auto pop = [&] { return kv.ask({.kind = store_kind::pop, .keys = {"q"}}); };
+  CHECK(pop().number == 0);
+  for (const auto* value : {"one", "", "three"}) push(value);
+  CHECK(kv.number(store_kind::queue_length, {"q"}) == 3);
+  CHECK(kv.number(store_kind::check, {"q"}) == 1);
+  CHECK(kv.number(store_kind::num_keys, {}) == 0);
+  CHECK(kv.number(store_kind::delete_key, {"q"}) == 0);
+  CHECK(kv.submit({.kind = store_kind::get, .keys = {"q"}}).empty());
+  kv.table.give_up(kv.last);
+  kv.set("q", "a key of that name");
+  for (const auto* value : {"one", "", "three"}) {
+    auto taken = pop();
+    CHECK(taken.number == 1);
+    CHECK(taken.value == bytes(value));
+  }
+  CHECK(pop().number == 0);
+  CHECK(kv.number(store_kind::queue_length, {"q"}) == 0);
+  CHECK(kv.get("q") == "a key of that name");
+  kv.number(store_kind::delete_key, {"q"});
+  CHECK(kv.number(store_kind::check, {"q"}) == 0);
+}
+
+TEST_CASE("who waits longest for an element gets the first, and one that gave up none") {
+  store kv;
+  std::vector<kv_table::ticket> poppers;
+  for (int n = 0; n < 3; ++n) {
+    CHECK(kv.submit({.kind = store_kind::pop, .keys = {"q"}, .amount = 1}).empty());
+    poppers.push_back(kv.last);
+  }
+  CHECK(kv.submit({.kind = store_kind::wait, .keys = {"q"}}).empty());
+  CHECK(kv.table.give_up(poppers[0]) == std::vector<std::string>{"q"});
+  for (int n = 1; n < 3; ++n) {
+    auto due = kv.submit({.kind = store_kind::push, .keys = {"q"}, .value = bytes("x")});
+    REQUIRE(due.size() == 2);  // of the push, and of one pop
+    CHECK(due[1].number == poppers[static_cast<std::size_t>(n)]);
+    REQUIRE(due[1].reply);
+    CHECK(due[1].reply->value == bytes("x"));
+    CHECK(due[1].reply->number == 1);
+  }
+  CHECK(kv.number(store_kind::queue_length, {"q"}) == 0);
+  CHECK(kv.submit({.kind = store_kind::push, .keys = {"q"}}).size() == 2);  // the wait
+}
+
+TEST_CASE("a queue counts to the limit until it is emptied") {
+  store kv;
+  const std::vector<std::uint8_t> half(kv_table::held_bytes_max / 2);
+  kv.ask({.kind = store_kind::push, .keys = {"q"}, .value = half});
+  CHECK(kv.refused({.kind = store_kind::push, .keys = {"q"}, .value = half}).code
+        == errc::no_resources);
+  kv.ask({.kind = store_kind::pop, .keys = {"q"}});
+  kv.ask({.kind = store_kind::push, .keys = {"q"}, .value = half});
+}
+
 TEST_CASE("a deleted key is gone") {
   store kv;
   kv.set("a", "1");
@@ -177,7 +254,8 @@ TEST_CASE("a request that gives up is never answered, and names what it lacked")
 TEST_CASE("a request without its key is refused") {
   store kv;
   for (auto kind : {store_kind::set, store_kind::get, store_kind::add, store_kind::delete_key,
-                    store_kind::compare_set, store_kind::append})
+                    store_kind::compare_set, store_kind::append, store_kind::push, store_kind::pop,
+                    store_kind::queue_length})
     CHECK(kv.refused({.kind = kind}).code == errc::bad_input);
 }
 

@@ -138,7 +138,7 @@ TEST_CASE("a number that names nothing is refused") {
       "reason");
   check_refused(
       decode_to_troupe(forge<schema::ToTroupe>([](auto root) {
-        root.initStore().initRequest().setKind(static_cast<schema::StoreRequest::Kind>(9));
+        root.initStore().initRequest().setKind(static_cast<schema::StoreRequest::Kind>(13));
       })),
       "store request");
   CHECK_FALSE(decode_to_rank(
