@@ -12,6 +12,45 @@ bool are_uneven(const tensor_list& parts) {
   return false;
 }
 
+/// NCCL, and gloo's reduce_scatter since it is there.
+bool scatters_uneven(semantics rules) {
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 8)
+  if (rules == semantics::gloo) return true;
+#endif
+  return rules == semantics::nccl;
+}
+
+/// ProcessGroupGloo's list all_to_all has parts of one shape (that of torch 1.13 has none).
+void require_one_shape([[maybe_unused]] const tensor_list& parts,
+                       [[maybe_unused]] const at::Tensor& like, [[maybe_unused]] semantics rules) {
+#if TORCH_VERSION_MAJOR >= 2
+  if (rules != semantics::gloo) return;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (parts[i].sizes() != like.sizes())
+      refuse("invalid tensor size at index " + std::to_string(i) + " (expected " + shape_of(like)
+             + ", got " + shape_of(parts[i]) + ")");
+#endif
+}
+
+bool names_a_root(operation op) {
+  return op == operation::broadcast || op == operation::reduce || op == operation::gather
+         || op == operation::scatter;
+}
+
+/// What of a call depends on the group's size, or on messages alone.
+void require_possible(operation op, int peer, int tag, int size, semantics rules,
+                      const tensor_list& tensors) {
+  if (names_a_root(op) && (peer < 0 || peer >= size))
+    refuse("invalid root rank: " + std::to_string(peer) + " of " + std::to_string(size));
+  if (!is_point_to_point(op)) return;
+  if (peer >= size || (peer < 0 && !(op == operation::recv && peer == any_source)))
+    refuse("invalid rank: " + std::to_string(peer) + " of " + std::to_string(size));
+  if (rules != semantics::gloo) return;
+  if (tag < 0) refuse("Tag must be nonnegative, got " + std::to_string(tag));
+  for (auto& tensor : tensors)
+    if (!tensor.is_contiguous()) refuse("the tensor has to be contiguous");
+}
+
 /// Elements to or from each member, from rows (torch's splits count along the first dimension).
 std::vector<std::uint64_t> in_elements(const std::vector<std::int64_t>& splits,
                                        const at::Tensor& tensor, int size, const char* which) {
@@ -62,6 +101,8 @@ std::shared_ptr<posted_operation> troupe_backend::post_part(operation op,
   std::unique_ptr<input_pieces> inputs;
   try {
     prepare(made);
+    require_possible(op, made.root, made.tag, getSize(), group_.rules,
+                     made.inputs.empty() ? made.outputs : made.inputs);
     call.type = static_cast<std::uint8_t>(
         op == operation::barrier ? element_type::u8 : type_of(made.type, group_.rules, op));
     inputs = std::make_unique<input_pieces>(made.inputs);
@@ -144,7 +185,7 @@ troupe_backend::work_ptr troupe_backend::allgather(std::vector<tensor_list>& out
   return post(operation::all_gather, c10d::OpType::ALLGATHER, options.timeout, [&](posting& made) {
     auto part = single(inputs);
     made.outputs = single(outputs);
-    require_parts(made.outputs, getSize(), part.numel());
+    require_parts(made.outputs, getSize(), part, group_.rules);
     require_alike(inputs, made.outputs);
     made.type = part.scalar_type();
     made.inputs = inputs;
@@ -157,7 +198,7 @@ troupe_backend::work_ptr troupe_backend::_allgather_base(at::Tensor& whole, at::
   return post(operation::all_gather, c10d::OpType::_ALLGATHER_BASE, options.timeout,
               [&](posting& made) {
                 made.type = require_dense({part, whole});
-                require_whole(whole, part, getSize());
+                require_whole(whole, part, getSize(), group_.rules);
                 made.inputs = {part};
                 made.outputs = {whole};
                 made.count = elements_in(made.inputs);
@@ -172,7 +213,7 @@ troupe_backend::work_ptr troupe_backend::gather(std::vector<tensor_list>& output
     made.root = static_cast<int>(options.rootRank);
     if (made.root == getRank()) {
       made.outputs = single(outputs);
-      require_parts(made.outputs, getSize(), part.numel());
+      require_parts(made.outputs, getSize(), part, group_.rules);
     } else if (!outputs.empty()) {
       refuse("only the root takes output tensors");
     }
@@ -191,7 +232,7 @@ troupe_backend::work_ptr troupe_backend::scatter(tensor_list& outputs,
     made.root = static_cast<int>(options.rootRank);
     if (made.root == getRank()) {
       made.inputs = single(inputs);
-      require_parts(made.inputs, getSize(), part.numel());
+      require_parts(made.inputs, getSize(), part, group_.rules);
     } else if (!inputs.empty()) {
       refuse("only the root gives input tensors");
     }
@@ -205,14 +246,14 @@ troupe_backend::work_ptr troupe_backend::scatter(tensor_list& outputs,
 troupe_backend::work_ptr troupe_backend::reduce_scatter(tensor_list& outputs,
                                                         std::vector<tensor_list>& inputs,
                                                         const c10d::ReduceScatterOptions& options) {
-  if (group_.rules == semantics::nccl && inputs.size() == 1 && outputs.size() == 1
+  if (scatters_uneven(group_.rules) && inputs.size() == 1 && outputs.size() == 1
       && are_uneven(inputs.front()))
     return reduce_scatter_uneven(outputs.front(), inputs.front(), options);
   return post(operation::reduce_scatter, c10d::OpType::REDUCE_SCATTER, options.timeout,
               [&](posting& made) {
                 auto part = single(outputs);
                 auto& parts = single(inputs);
-                require_parts(parts, getSize(), part.numel());
+                require_parts(parts, getSize(), part, group_.rules);
                 require_alike(outputs, parts);
                 made.type = part.scalar_type();
                 made.reduce = reduction_of(options.reduceOp, made.type, group_.rules);
@@ -227,7 +268,7 @@ troupe_backend::work_ptr troupe_backend::_reduce_scatter_base(
   return post(operation::reduce_scatter, c10d::OpType::_REDUCE_SCATTER_BASE, options.timeout,
               [&](posting& made) {
                 made.type = require_dense({part, whole});
-                require_whole(whole, part, getSize());
+                require_whole(whole, part, getSize(), group_.rules);
                 made.reduce = reduction_of(options.reduceOp, made.type, group_.rules);
                 made.inputs = premultiplied(options.reduceOp, {whole});
                 made.outputs = {part};
@@ -267,6 +308,8 @@ troupe_backend::work_ptr troupe_backend::alltoall(tensor_list& outputs, tensor_l
              + std::to_string(inputs.size()) + " inputs and " + std::to_string(outputs.size())
              + " outputs");
     require_alike(inputs, outputs);
+    require_one_shape(inputs, inputs.front(), group_.rules);
+    require_one_shape(outputs, inputs.front(), group_.rules);
     made.type = inputs.front().scalar_type();
     made.inputs = inputs;
     made.outputs = outputs;

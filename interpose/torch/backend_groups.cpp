@@ -20,6 +20,13 @@ std::string names_of(const std::vector<int>& ranks) {
   return text;
 }
 
+/// Who has no time at all has met nobody: that is said first, as gloo says it.
+std::string out_of_time(int rank, std::chrono::milliseconds timeout) {
+  if (timeout.count() > 0) return {};
+  return "Rank " + std::to_string(rank) + " timed out in monitoredBarrier after "
+         + std::to_string(timeout.count()) + " ms: ";
+}
+
 }  // namespace
 
 /// Everyone leaves a key; the last to come decides that it passed, or whose time is up first that
@@ -41,7 +48,8 @@ void troupe_backend::monitoredBarrier(const c10d::BarrierOptions& options, bool 
     if (!wait_all_ranks && missing.size() > 1) missing.resize(1);
     if (!missing.empty())
       keys.compareSet("decided", {},
-                      bytes_of(names_of(missing) + " failed to pass monitoredBarrier in "
+                      bytes_of(out_of_time(getRank(), timeout) + names_of(missing)
+                               + " failed to pass monitoredBarrier in "
                                + std::to_string(timeout.count()) + " ms"));
   }
   const auto decision = keys.get("decided");
@@ -110,7 +118,7 @@ troupe_backend::work_ptr troupe_backend::gather_into_tensor(at::Tensor& whole, a
     made.count = elements_in(made.inputs);
     if (made.root != getRank()) return;
     require_dense({part, whole});
-    require_whole(whole, part, getSize());
+    require_whole(whole, part, getSize(), group_.rules);
     made.outputs = {whole};
   });
 }

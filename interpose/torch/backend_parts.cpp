@@ -9,6 +9,8 @@ troupe_backend::work_ptr troupe_backend::allreduce_coalesced(
     tensor_list& tensors, const c10d::AllreduceCoalescedOptions& options) {
   return post(operation::all_reduce, c10d::OpType::ALLREDUCE_COALESCED, options.timeout,
               [&](posting& made) {
+                if (tensors.empty() && group_.rules == semantics::gloo)
+                  refuse("requires non-empty tensor list");
                 made.type = require_dense(tensors);
                 made.reduce = reduction_of(options.reduceOp, made.type, group_.rules);
                 made.inputs = premultiplied(options.reduceOp, tensors);
@@ -31,8 +33,9 @@ troupe_backend::work_ptr troupe_backend::allgather_coalesced(
                     refuse("a list of " + std::to_string(list.size()) + " tensors for "
                            + std::to_string(inputs.size()) + " inputs");
                   for (std::size_t i = 0; i < list.size(); ++i)
-                    if (list[i].numel() != inputs[i].numel())
-                      refuse("output " + std::to_string(i) + " is not as large as its input");
+                    if (!fits(list[i], inputs[i], group_.rules))
+                      refuse("output " + std::to_string(i) + " is " + shape_of(list[i])
+                             + ", its input " + shape_of(inputs[i]));
                   made.outputs.insert(made.outputs.end(), list.begin(), list.end());
                 }
                 require_alike(inputs, made.outputs);
@@ -110,7 +113,7 @@ troupe_backend::work_ptr troupe_backend::allgather_into_tensor_coalesced(
   for (std::size_t i = 0; i < inputs.size(); ++i)
     parts.push_back(post_part(operation::all_gather, [&](posting& made) {
       made.type = require_dense({inputs[i], outputs[i]});
-      require_whole(outputs[i], inputs[i], getSize());
+      require_whole(outputs[i], inputs[i], getSize(), group_.rules);
       made.inputs = {inputs[i]};
       made.outputs = {outputs[i]};
       made.count = elements_in(made.inputs);
@@ -125,7 +128,7 @@ troupe_backend::work_ptr troupe_backend::reduce_scatter_tensor_coalesced(
   for (std::size_t i = 0; i < inputs.size(); ++i)
     parts.push_back(post_part(operation::reduce_scatter, [&](posting& made) {
       made.type = require_dense({inputs[i], outputs[i]});
-      require_whole(inputs[i], outputs[i], getSize());
+      require_whole(inputs[i], outputs[i], getSize(), group_.rules);
       made.reduce = reduction_of(options.reduceOp, made.type, group_.rules);
       made.inputs = premultiplied(options.reduceOp, {inputs[i]});
       made.outputs = {outputs[i]};

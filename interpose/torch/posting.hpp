@@ -20,21 +20,44 @@ inline const tensor_list& single(const std::vector<tensor_list>& lists) {
   return lists.front();
 }
 
-/// One tensor a member, each as large as the rank's own part.
-inline void require_parts(const tensor_list& parts, int size, std::int64_t part) {
+/// gloo goes by shapes where NCCL goes by numbers of elements.
+inline bool fits(const at::Tensor& one, const at::Tensor& other, semantics rules) {
+  return rules == semantics::gloo ? one.sizes() == other.sizes() : one.numel() == other.numel();
+}
+
+inline std::string shape_of(const at::Tensor& tensor) {
+  std::string text = "(";
+  for (auto length : tensor.sizes()) text += (text.size() > 1 ? ", " : "") + std::to_string(length);
+  return text + ") of " + std::to_string(tensor.numel()) + " elements";
+}
+
+/// One tensor a member, each like the rank's own part.
+inline void require_parts(const tensor_list& parts, int size, const at::Tensor& own,
+                          semantics rules) {
   if (parts.size() != static_cast<std::size_t>(size))
     refuse("needs one tensor for each of " + std::to_string(size) + " ranks, got "
            + std::to_string(parts.size()));
   for (std::size_t i = 0; i < parts.size(); ++i)
-    if (parts[i].numel() != part)
-      refuse("tensor " + std::to_string(i) + " of the list has " + std::to_string(parts[i].numel())
-             + " elements, the rank's own has " + std::to_string(part));
+    if (!fits(parts[i], own, rules))
+      refuse("tensor " + std::to_string(i) + " of the list is " + shape_of(parts[i])
+             + ", the rank's own is " + shape_of(own));
 }
 
-inline void require_whole(const at::Tensor& whole, const at::Tensor& part, int size) {
-  if (whole.numel() != part.numel() * size)
-    refuse("one tensor of " + std::to_string(whole.numel()) + " elements is not "
-           + std::to_string(size) + " times one of " + std::to_string(part.numel()));
+/// The whole is the parts one after the other; gloo wants it as long along the first dimension and
+/// otherwise of the same shape (that of torch 1.13 has no such call).
+inline void require_whole(const at::Tensor& whole, const at::Tensor& part, int size,
+                          semantics rules) {
+  bool is_whole = whole.numel() == part.numel() * size;
+#if TORCH_VERSION_MAJOR >= 2
+  if (rules == semantics::gloo)
+    is_whole = whole.dim() > 0 && whole.dim() == part.dim() && whole.size(0) == part.size(0) * size
+               && whole.sizes().slice(1) == part.sizes().slice(1);
+#else
+  static_cast<void>(rules);
+#endif
+  if (!is_whole)
+    refuse("one tensor " + shape_of(whole) + " is not " + std::to_string(size) + " times one "
+           + shape_of(part));
 }
 
 inline void require_alike(const tensor_list& one, const tensor_list& other) {

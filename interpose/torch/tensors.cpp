@@ -53,6 +53,15 @@ bool element_of(at::ScalarType type, element_type& out) {
   }
 }
 
+/// Since 2.9 ProcessGroupGloo takes complex numbers as pairs, in all but gather.
+bool takes_complex([[maybe_unused]] operation op) {
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 9)
+  return op != operation::gather;
+#else
+  return false;
+#endif
+}
+
 /// ProcessGroupGloo's GENERATE_ALL_TYPES (send and recv move bytes of any type), ProcessGroupNCCL's
 /// ncclDataType (complex numbers pass as pairs), ProcessGroupMPI's mpiDatatype.
 bool backend_has(semantics rules, element_type type, operation op) {
@@ -63,7 +72,7 @@ bool backend_has(semantics rules, element_type type, operation op) {
 #if TORCH_VERSION_MAJOR < 2
       if (type == element_type::bf16 || type == element_type::boolean) return false;
 #endif
-      return !complex && type != element_type::i16;
+      return (!complex || takes_complex(op)) && type != element_type::i16;
     case semantics::nccl:
       return type != element_type::i16;
     case semantics::mpi:
@@ -154,7 +163,7 @@ bool backend_has(semantics rules, c10d::ReduceOp::RedOpType op, reduction reduce
   switch (rules) {
     case semantics::gloo:
 #if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 8
-      if (op == c10d::ReduceOp::AVG) return at::isFloatingType(type);
+      if (op == c10d::ReduceOp::AVG) return at::isFloatingType(type) || at::isComplexType(type);
 #endif
       return op != c10d::ReduceOp::AVG && op != c10d::ReduceOp::PREMUL_SUM;
     case semantics::nccl:
@@ -215,7 +224,7 @@ reduction reduction_of(const c10d::ReduceOp& op, at::ScalarType type, semantics 
   if (is_bitwise(reduce) && (floats || complex))
     refuse(std::string("Cannot use ReduceOp.") + torch_name(named) + " with type "
            + at::toString(type));
-  if (complex && (reduce == reduction::min || reduce == reduction::max))
+  if (complex && reduce != reduction::sum && reduce != reduction::avg)  // they travel as pairs
     refuse(std::string("ReduceOp.") + torch_name(named) + " of complex numbers does not exist");
   return type == at::kBool ? of_truth_values(reduce) : reduce;
 }

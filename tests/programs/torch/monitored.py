@@ -32,7 +32,8 @@ else:
 
 if rank == 0:
     began = time.monotonic()
-    expect.refused("no time", lambda: dist.monitored_barrier(timeout=timedelta(0)), "Rank 1 failed to pass", "in 0 ms")
+    expect.refused("no time", lambda: dist.monitored_barrier(timeout=timedelta(0)), "Rank 0 timed out in monitoredBarrier",
+                   "Rank 1 failed to pass", "in 0 ms")
     expect.same("at once", time.monotonic() - began < 20, True)
 dist.barrier()
 if rank != 0:

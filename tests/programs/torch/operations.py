@@ -179,6 +179,28 @@ def eight_bit_reductions(dtype):
     expect.same(f"reduce_scatter {dtype}", part.float(), found["SUM"].to(dtype).float())
 
 
+def complex_numbers():
+    """NCCL's and, since 2.9, gloo's calls take them as pairs, not only by the view that torch.distributed makes."""
+    ranks = torch.arange(1.0, world + 1)
+    for dtype in (torch.complex64, torch.complex128):
+        one = torch.tensor([1 + 2j, 3 - 1j], dtype=dtype)
+        tensor = one * (rank + 1)
+        dist.reduce(tensor, 0)
+        if rank == 0:
+            expect.same(f"reduce {dtype}", torch.view_as_real(tensor), torch.view_as_real(one * ranks.sum()))
+        part = torch.empty(2, dtype=dtype)
+        dist.reduce_scatter_tensor(part, one.repeat(world) * (rank + 1), dist.ReduceOp.AVG)
+        expect.same(f"reduce_scatter_tensor {dtype}", torch.view_as_real(part), torch.view_as_real(one * ranks.mean()))
+        expect.refused("a product of complex numbers", lambda: dist.reduce(tensor, 0, dist.ReduceOp.PRODUCT), "")
+
+
+def uneven_parts():
+    """reduce_scatter of parts of different sizes: NCCL's, and gloo's since it has the call."""
+    part = torch.empty(rank + 1)
+    dist.reduce_scatter(part, [torch.full((one + 1,), float(rank + one)) for one in range(world)])
+    expect.same("uneven reduce_scatter", part, torch.full((rank + 1,), float(sum(range(world)) + world * rank)))
+
+
 def numbers_of_other_kinds():
     tensor = torch.tensor([1 + 2j, 3 - 1j], dtype=torch.complex64) * (rank + 1)
     dist.all_reduce(tensor)
@@ -232,6 +254,10 @@ else:
 if not expect.NATIVE and (nccl or expect.TORCH >= (2, 8)):
     averages_beyond_sums()
 splits()
+if nccl or expect.TORCH >= (2, 9):
+    complex_numbers()
+if nccl or expect.TORCH >= (2, 8):
+    uneven_parts()
 numbers_of_other_kinds()
 eight_bit_floats()
 if not expect.NATIVE:

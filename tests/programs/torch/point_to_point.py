@@ -42,8 +42,10 @@ if world > 1:
         if world > 2:
             expect.same("batch from left", found[0], value(left))
             expect.same("batch from right", found[1], value(right + 0.5))
-    # Pieces that are not in a row (gloo refuses to send them).
-    if not expect.NATIVE:
+    # Pieces that are not in a row.
+    if not nccl:
+        expect.refused("a piece not in a row", lambda: dist.isend(torch.ones(8)[::2], right), "contiguous")
+    else:
         found = torch.zeros(4, 2)
         sending = dist.isend(torch.full((8,), float(rank))[::2], right)
         dist.recv(found[:, 1], left)

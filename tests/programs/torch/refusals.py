@@ -20,6 +20,23 @@ expect.refused("splits", lambda: dist.all_to_all_single(ones, torch.ones(4), [4]
                "all_to_all", me, "Split sizes")
 expect.refused("types", lambda: dist.all_gather_into_tensor(torch.ones(4 * world, dtype=torch.int32), ones), "all_gather")
 expect.refused("short integers", lambda: dist.all_reduce(torch.ones(4, dtype=torch.int16)), "all_reduce", me, "Short")
+expect.refused("root of broadcast", lambda: dist.broadcast(ones, world), "broadcast", me, "invalid root rank")
+expect.refused("root of reduce", lambda: dist.reduce(ones, -1), "reduce", me, "invalid root rank")
+if nccl:
+    parts = [torch.ones(2, 2) for _ in range(world)]  # by numbers of elements
+    dist.all_gather(parts, ones)
+else:  # by shapes
+    square = [torch.ones(2, 2) for _ in range(world)]
+    expect.refused("shapes of all_gather", lambda: dist.all_gather(square, ones), "all_gather", me, "(2, 2)", "(4)")
+    expect.refused("tags", lambda: dist.send(ones, (rank + 1) % world, tag=-1), "send", me, "nonnegative")
+    expect.refused("a tensor not in a row", lambda: dist.send(ones[::2], (rank + 1) % world), "send", me, "contiguous")
+if not nccl and expect.TORCH >= (2, 0):
+    uneven = [torch.ones(2 + one) for one in range(world)]
+    expect.refused("parts of all_to_all", lambda: dist.all_to_all(uneven, uneven), "all_to_all", me, "index 1")
+    expect.refused("shapes of all_gather_into_tensor",
+                   lambda: dist.all_gather_into_tensor(torch.ones(world, 4), ones), "all_gather", me)
+    expect.refused("shapes of reduce_scatter_tensor",
+                   lambda: dist.reduce_scatter_tensor(ones, torch.ones(world, 4)), "reduce_scatter", me)
 if nccl:
     factor = torch.tensor([2.0])
     factor = factor if expect.TORCH >= (2, 0) else [factor]
