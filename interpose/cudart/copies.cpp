@@ -118,8 +118,7 @@ cudaError_t make_fill_step(device_runtime& rt, const fill_rows& rows, plan_step&
     return cudaErrorInvalidValue;
   step.what = plan_step::type::fill;
   step.content.what = work::kind::computes;
-  step.content.duration_ns =
-      time_for(rows.width * rows.height, rt.profile().memory_bytes_per_ns);
+  step.content.duration_ns = time_for(rows.width * rows.height, rt.profile().memory_bytes_per_ns);
   step.content.run = [rows](const node_ptr&) { set(rows); };
   return cudaSuccess;
 }
@@ -137,7 +136,7 @@ cudaError_t copy(device_runtime& rt, const copy_rows& rows, cudaMemcpyKind kind,
     return rt.queue_and_wait(stream, std::move(step));  // which refuses
   }
   const bool within_device = !is_host(to) && !is_host(from);
-  const bool waits = within_device       ? false
+  const bool waits = within_device      ? false
                      : !returns_at_once ? true
                                         : is_pageable(to) || (is_pageable(from) && is_host(to));
   if (waits) return rt.queue_and_wait(stream, std::move(step));

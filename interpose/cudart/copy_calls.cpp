@@ -24,15 +24,15 @@ cudaError_t copy_plane(void* to, std::size_t to_pitch, const void* from, std::si
                        std::size_t width, std::size_t height, cudaMemcpyKind kind,
                        cudaStream_t stream, bool returns_at_once) {
   TROUPE_RUNTIME(rt);
-  return answer(copy(rt, {to, to_pitch, from, from_pitch, width, height}, kind, stream,
-                     returns_at_once));
+  return answer(
+      copy(rt, {to, to_pitch, from, from_pitch, width, height}, kind, stream, returns_at_once));
 }
 
 cudaError_t fill_plane(void* to, std::size_t pitch, int value, std::size_t width,
                        std::size_t height, cudaStream_t stream, bool returns_at_once) {
   TROUPE_RUNTIME(rt);
-  return answer(fill(rt, {to, pitch, static_cast<unsigned>(value), width, height}, stream,
-                     returns_at_once));
+  return answer(
+      fill(rt, {to, pitch, static_cast<unsigned>(value), width, height}, stream, returns_at_once));
 }
 
 /// Slices one after another; arrays there are none.
@@ -74,13 +74,15 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t size, cudaMe
 cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device,
                            std::size_t size) {
   TROUPE_RUNTIME(rt);
-  if (!rt.has_device(to_device) || !rt.has_device(from_device)) return answer(cudaErrorInvalidDevice);
+  if (!rt.has_device(to_device) || !rt.has_device(from_device))
+    return answer(cudaErrorInvalidDevice);
   return copy_now(to, from, size, cudaMemcpyDeviceToDevice, legacy);
 }
 cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device,
                                 std::size_t size, cudaStream_t stream) {
   TROUPE_RUNTIME(rt);
-  if (!rt.has_device(to_device) || !rt.has_device(from_device)) return answer(cudaErrorInvalidDevice);
+  if (!rt.has_device(to_device) || !rt.has_device(from_device))
+    return answer(cudaErrorInvalidDevice);
   return cudaMemcpyAsync(to, from, size, cudaMemcpyDeviceToDevice, stream);
 }
 

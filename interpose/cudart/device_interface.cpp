@@ -23,11 +23,11 @@ int troupe_device_current() {
 }
 
 int troupe_device_queue(void* const* streams, int count, const troupe_device_work* given) {
-  auto work_ended = std::shared_ptr<const troupe_device_work>(
-      new troupe_device_work(*given), [](const troupe_device_work* work) {
-        work->release(work->argument);
-        delete work;
-      });
+  auto work_ended = std::shared_ptr<const troupe_device_work>(new troupe_device_work(*given),
+                                                              [](const troupe_device_work* work) {
+                                                                work->release(work->argument);
+                                                                delete work;
+                                                              });
   TROUPE_RUNTIME(rt);
   plan_step step;
   step.what = plan_step::type::kernel;

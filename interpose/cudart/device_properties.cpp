@@ -39,7 +39,8 @@ cudaDeviceProp properties_of(const device_profile& profile, int host_ordinal) {
   all.maxThreadsPerMultiProcessor = 2048;
   all.streamPrioritiesSupported = 1;
   all.globalL1CacheSupported = all.localL1CacheSupported = 1;
-  all.sharedMemPerMultiprocessor = static_cast<std::size_t>(profile.shared_bytes_per_multiprocessor);
+  all.sharedMemPerMultiprocessor =
+      static_cast<std::size_t>(profile.shared_bytes_per_multiprocessor);
   all.regsPerMultiprocessor = 65536;
   all.managedMemory = 1;
   all.concurrentManagedAccess = 1;
@@ -59,9 +60,9 @@ cudaError_t attribute_of(const device_profile& profile, int host_ordinal, cudaDe
                          int& value) {
   const auto all = properties_of(profile, host_ordinal);
   switch (which) {
-#define TROUPE_ATTRIBUTE(name, expression)     \
-  case cudaDevAttr##name:                      \
-    value = static_cast<int>(expression);      \
+#define TROUPE_ATTRIBUTE(name, expression) \
+  case cudaDevAttr##name:                  \
+    value = static_cast<int>(expression);  \
     return cudaSuccess;
 #include "interpose/cudart/device_attributes.def"
 #undef TROUPE_ATTRIBUTE

@@ -9,8 +9,7 @@ namespace {
 
 cudaError_t create(cudaEvent_t* handle, unsigned flags) {
   TROUPE_RUNTIME(rt);
-  constexpr unsigned known =
-      cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
+  constexpr unsigned known = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
   if (!handle || (flags & ~known)
       || ((flags & cudaEventInterprocess) && !(flags & cudaEventDisableTiming)))
     return answer(cudaErrorInvalidValue);

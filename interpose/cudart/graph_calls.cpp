@@ -204,9 +204,9 @@ cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type) 
   TROUPE_RUNTIME(rt);
   const std::lock_guard hold(rt.lock);
   if (!type || !graph_handles::plan_of(node)) return answer(cudaErrorInvalidValue);
-  constexpr cudaGraphNodeType types[] = {
-      cudaGraphNodeTypeKernel, cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeMemset,
-      cudaGraphNodeTypeHost,   cudaGraphNodeTypeGraph,  cudaGraphNodeTypeEmpty};
+  constexpr cudaGraphNodeType types[] = {cudaGraphNodeTypeKernel, cudaGraphNodeTypeMemcpy,
+                                         cudaGraphNodeTypeMemset, cudaGraphNodeTypeHost,
+                                         cudaGraphNodeTypeGraph,  cudaGraphNodeTypeEmpty};
   *type = types[static_cast<std::size_t>(reinterpret_cast<plan_step*>(node)->what)];
   return cudaSuccess;
 }

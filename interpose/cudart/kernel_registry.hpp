@@ -1,4 +1,5 @@
-// kernel_registry: the kernels that a program registers, and the host functions that stand for them.
+// kernel_registry: the kernels that a program registers, and the host functions that stand for
+// them.
 //
 // A kernel is found by the host function that nvcc makes for it, or by its handle. Thread-safe;
 // used before main. Not here: launches (launch_calls.cpp).
@@ -17,7 +18,7 @@
 namespace troupe {
 
 struct device_kernel {
-  std::string name;                      ///< mangled
+  std::string name;                          ///< mangled
   const troupe_host_kernel* host = nullptr;  ///< nullptr: computes nothing
   const void* host_function = nullptr;
 };

@@ -89,9 +89,9 @@ void __cudaRegisterVar(void**, char* shadow, char*, const char*, int, std::size_
   const std::lock_guard hold(variables_lock);
   variables()[shadow] = {size, {}};
 }
-void __cudaRegisterManagedVar(void**, void** shadow, char*, const char*, int, std::size_t size,
-                              int, int) {
-  *shadow = ::operator new(size, std::align_val_t{256});
+void __cudaRegisterManagedVar(void**, void** shadow, char*, const char*, int, std::size_t size, int,
+                              int) {
+  *shadow = ::operator new (size, std::align_val_t{256});
   std::memset(*shadow, 0, size);
 }
 void __cudaRegisterHostVar(void**, const char*, char*, std::size_t) {}
@@ -206,8 +206,8 @@ cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* from, std::s
                                     std::size_t offset, cudaMemcpyKind kind, cudaStream_t stream) {
   return copy_symbol(symbol, nullptr, from, size, offset, kind, stream, true);
 }
-cudaError_t cudaMemcpyFromSymbol(void* to, const void* symbol, std::size_t size,
-                                 std::size_t offset, cudaMemcpyKind kind) {
+cudaError_t cudaMemcpyFromSymbol(void* to, const void* symbol, std::size_t size, std::size_t offset,
+                                 cudaMemcpyKind kind) {
   return copy_symbol(symbol, to, nullptr, size, offset, kind, nullptr, false);
 }
 cudaError_t cudaMemcpyFromSymbolAsync(void* to, const void* symbol, std::size_t size,

@@ -41,8 +41,7 @@ cudaError_t make_launch_step(device_runtime& rt, const void* function_or_handle,
     return cudaSuccess;
   }
   auto copies = std::make_shared<kernel_arguments>(*kernel->host, arguments);
-  const troupe_launch launch{
-      {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared_bytes};
+  const troupe_launch launch{{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared_bytes};
   step.content.run = [host = kernel->host, launch, copies](const node_ptr&) {
     host->run(&launch, copies->pointers());
   };

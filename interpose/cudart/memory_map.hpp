@@ -22,8 +22,8 @@ struct memory_range {
   std::byte* base{};
   std::uint64_t size{};
   memory_kind kind{};
-  int device{};        ///< that it belongs to, or that was current when it was allocated
-  unsigned flags{};    ///< what the program gave
+  int device{};      ///< that it belongs to, or that was current when it was allocated
+  unsigned flags{};  ///< what the program gave
 };
 
 class memory_map {

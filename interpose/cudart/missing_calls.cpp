@@ -1,4 +1,5 @@
-// missing_calls: what the host device does not have answers with CUDA's own error, and says so once.
+// missing_calls: what the host device does not have answers with CUDA's own error, and says so
+// once.
 //
 // CUDA's headers are not included: here the calls have no parameters, which those who call them do
 // not notice (the caller removes its arguments).

@@ -65,12 +65,11 @@ thread_state& this_thread() {
   return state;
 }
 
-device_runtime::device_runtime(const device_profile& profile,
-                               const std::vector<int>& host_ordinals)
+device_runtime::device_runtime(const device_profile& profile, const std::vector<int>& host_ordinals)
     : graph({device_clock_ns, enter_run}), kernels(registered_kernels()), profile_(profile) {
   for (int host_ordinal : host_ordinals)
-    devices_.push_back(std::make_unique<device_state>(static_cast<int>(devices_.size()),
-                                                      host_ordinal, profile));
+    devices_.push_back(
+        std::make_unique<device_state>(static_cast<int>(devices_.size()), host_ordinal, profile));
 }
 
 device_runtime* device_runtime::make(cudaError_t& why) {
@@ -82,13 +81,13 @@ device_runtime* device_runtime::make(cudaError_t& why) {
   const char* wanted = std::getenv("TROUPE_DEVICE");
   const auto* profile = find_device_profile(wanted ? wanted : "h100");
   if (!profile)
-    return refuse("there is no profile \"" + std::string(wanted) + "\" ("
-                  + device_profile_names() + ")");
+    return refuse("there is no profile \"" + std::string(wanted) + "\" (" + device_profile_names()
+                  + ")");
   if (const char* libraries = std::getenv("TROUPE_KERNELS"))
     if (auto loaded = registered_kernels().load(libraries); !loaded)
       return refuse(loaded.error().context);
-  const auto on_host = number_from(
-      "TROUPE_DEVICES", std::max(devices_per_host, number_from("LOCAL_WORLD_SIZE", 1)));
+  const auto on_host =
+      number_from("TROUPE_DEVICES", std::max(devices_per_host, number_from("LOCAL_WORLD_SIZE", 1)));
   const auto visible = visible_devices(on_host);
   if (visible.empty()) why = cudaErrorNoDevice;
   if (visible.empty()) return nullptr;
@@ -200,10 +199,9 @@ cudaError_t device_runtime::refuse_in_capture() {
   if (this_thread().capture_mode == cudaStreamCaptureModeRelaxed) return cudaSuccess;
   for (const auto& capture : captures) {
     const bool mine = capture->thread() == std::this_thread::get_id();
-    const bool concerned =
-        capture->how() == stream_capture::mode::global
-            ? mine || this_thread().capture_mode == cudaStreamCaptureModeGlobal
-            : capture->how() == stream_capture::mode::thread_local_only && mine;
+    const bool concerned = capture->how() == stream_capture::mode::global
+                               ? mine || this_thread().capture_mode == cudaStreamCaptureModeGlobal
+                               : capture->how() == stream_capture::mode::thread_local_only && mine;
     if (!concerned) continue;
     capture->spoil();
     return cudaErrorStreamCaptureUnsupported;
@@ -217,7 +215,8 @@ cudaError_t not_supported(const char* call) {
   {
     const std::lock_guard hold(lock);
     if (said->insert(call).second)
-      std::fprintf(stderr, "troupe: the host device does not have %s: it answers cudaErrorNotSupported\n",
+      std::fprintf(stderr,
+                   "troupe: the host device does not have %s: it answers cudaErrorNotSupported\n",
                    call);
   }
   return answer(cudaErrorNotSupported);

@@ -24,8 +24,8 @@
 namespace troupe {
 
 struct device_state {
-  int ordinal;          ///< as the program counts
-  int host_ordinal;     ///< as the host does (CUDA_VISIBLE_DEVICES)
+  int ordinal;       ///< as the program counts
+  int host_ordinal;  ///< as the host does (CUDA_VISIBLE_DEVICES)
   device_memory memory;
   stream_set streams;
   unsigned flags = cudaDeviceScheduleAuto;
@@ -114,10 +114,10 @@ inline cudaError_t answer(cudaError_t status) {
 cudaError_t not_supported(const char* call);
 
 // TROUPE_RUNTIME(rt): the runtime, or the call's answer when there is none.
-#define TROUPE_RUNTIME(name)                                               \
-  ::troupe::device_runtime* name##_found = nullptr;                        \
-  if (auto none = ::troupe::device_runtime::find(name##_found); none)      \
-    return ::troupe::answer(none);                                         \
+#define TROUPE_RUNTIME(name)                                          \
+  ::troupe::device_runtime* name##_found = nullptr;                   \
+  if (auto none = ::troupe::device_runtime::find(name##_found); none) \
+    return ::troupe::answer(none);                                    \
   [[maybe_unused]] auto& name = *name##_found
 
 }  // namespace troupe

@@ -65,8 +65,8 @@ cudaError_t begin_capture(cudaStream_t handle, cudaStreamCaptureMode mode,
   if (!stream) return answer(cudaErrorInvalidResourceHandle);
   if (stream->is_legacy) return answer(cudaErrorStreamCaptureUnsupported);
   if (stream->capture) return answer(cudaErrorIllegalState);
-  auto capture = std::make_shared<stream_capture>(
-      *stream, static_cast<stream_capture::mode>(mode), std::move(into));
+  auto capture = std::make_shared<stream_capture>(*stream, static_cast<stream_capture::mode>(mode),
+                                                  std::move(into));
   stream_capture::join(capture, *stream, after);
   rt.captures.insert(std::move(capture));
   return cudaSuccess;

@@ -40,9 +40,9 @@ bool stream_set::destroy(device_stream& stream) {
 }
 
 bool stream_set::has(const device_stream& stream) const {
-  return &stream == &legacy_
-         || std::any_of(created_.begin(), created_.end(),
-                        [&](const auto& one) { return &one == &stream; });
+  return &stream == &legacy_ || std::any_of(created_.begin(), created_.end(), [&](const auto& one) {
+    return &one == &stream;
+  });
 }
 
 std::vector<node_ptr> stream_set::before(const device_stream& stream) const {

@@ -30,9 +30,9 @@ using node_ptr = std::shared_ptr<work_node>;
 
 struct work {
   enum class kind : std::uint8_t {
-    marks,     ///< nothing to do
-    computes,  ///< done when run returns
-    starts,    ///< run starts it; whoever is told that it is done calls finish
+    marks,       ///< nothing to do
+    computes,    ///< done when run returns
+    starts,      ///< run starts it; whoever is told that it is done calls finish
     calls_host,  ///< computes, by the worker
   };
   kind what = kind::marks;

@@ -1,7 +1,7 @@
 // device: what programs expect of the CUDA runtime, one part an argument. On the host device
 // without a run; nothing here needs NCCL.
-#include <unistd.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -32,8 +32,8 @@ void nameless_stub() {}
 int shadow_of_variable[4];
 const bool registered = [] {
   void** binary = __cudaRegisterFatBinary(nullptr);
-  __cudaRegisterFunction(binary, reinterpret_cast<const char*>(scale_stub), nullptr,
-                         "_Z5scalePfif", -1, nullptr, nullptr, nullptr, nullptr, nullptr);
+  __cudaRegisterFunction(binary, reinterpret_cast<const char*>(scale_stub), nullptr, "_Z5scalePfif",
+                         -1, nullptr, nullptr, nullptr, nullptr, nullptr);
   __cudaRegisterFunction(binary, reinterpret_cast<const char*>(nameless_stub), nullptr,
                          "_Z8namelessv", -1, nullptr, nullptr, nullptr, nullptr, nullptr);
   __cudaRegisterVar(binary, reinterpret_cast<char*>(shadow_of_variable), nullptr, "variable", 0,
@@ -213,9 +213,8 @@ void copies() {
   CHECK(copied[0] == 2 && copied[1] == 3);
   CUDA_REFUSES(cudaMemcpyToSymbol(&host, shadow, 4, 0, cudaMemcpyHostToDevice),
                cudaErrorInvalidSymbol);
-  CUDA_REFUSES(
-      cudaMemcpyToSymbol(shadow_of_variable, shadow, 8, 12, cudaMemcpyHostToDevice),
-      cudaErrorInvalidValue);
+  CUDA_REFUSES(cudaMemcpyToSymbol(shadow_of_variable, shadow, 8, 12, cudaMemcpyHostToDevice),
+               cudaErrorInvalidValue);
 }
 
 void streams() {

@@ -59,7 +59,9 @@ TEST_CASE("small allocations share pages, large ones have their own") {
   CHECK(memory.fragmented_bytes() == 4 * page - memory.held_bytes());
 }
 
-TEST_CASE("what is released is found again, also next to itself, and a page that is empty is given back") {
+TEST_CASE(
+    "what is released is found again, also next to itself, and a page that is empty is given "
+    "back") {
   device_memory memory(3 * page, 0);
   std::vector<void*> parts;
   for (std::uint64_t n = 0; n < 4; ++n) parts.push_back(must_allocate(memory, page / 4));
@@ -74,7 +76,8 @@ TEST_CASE("what is released is found again, also next to itself, and a page that
   CHECK(memory.held_bytes() == 0);
 }
 
-TEST_CASE("holes too small for what is asked for are fragmentation, as a caching allocator meets it") {
+TEST_CASE(
+    "holes too small for what is asked for are fragmentation, as a caching allocator meets it") {
   device_memory memory(8 * page, 0);
   std::vector<void*> parts;
   for (int n = 0; n < 8; ++n) parts.push_back(must_allocate(memory, page));

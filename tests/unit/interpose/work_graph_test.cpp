@@ -1,8 +1,8 @@
 // work_graph, stream_set, work_plan, stream_capture: what runs after what, and who waits.
 
+#include "interpose/cudart/work_graph.hpp"
 #include "interpose/cudart/stream_capture.hpp"
 #include "interpose/cudart/stream_set.hpp"
-#include "interpose/cudart/work_graph.hpp"
 #include "interpose/cudart/work_plan.hpp"
 
 #include <catch2/catch.hpp>
@@ -98,11 +98,10 @@ TEST_CASE("a host function may wait for what the program does next") {
   bench b;
   auto& stream = b.streams.create(true);
   std::atomic<bool> released = false;
-  const auto called = b.queue(
-      stream, {work::kind::calls_host, 0, [&](const node_ptr&) {
-                 while (!released) std::this_thread::yield();
-                 b.log += 'h';
-               }});
+  const auto called = b.queue(stream, {work::kind::calls_host, 0, [&](const node_ptr&) {
+                                         while (!released) std::this_thread::yield();
+                                         b.log += 'h';
+                                       }});
   const auto after = b.queue(stream, b.step('a'));
   CHECK_FALSE(called->is_done());
   released = true;
