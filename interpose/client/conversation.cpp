@@ -349,7 +349,7 @@ void conversation::lose(error why) {
   if (!left_ && on_loss_) on_loss_(gone_);
 }
 
-void conversation::start_reader(locked&) {
+void conversation::start_reader(locked& hold) {
   if (reader_.joinable() || gone_.code != errc::none) return;
   sigset_t all, before;
   ::sigfillset(&all);
@@ -361,11 +361,14 @@ void conversation::start_reader(locked&) {
           std::string("no thread for the answers from the runner: ") + why.what()});
   }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  // Until its number is known the runner would take it for a thread that might still act.
+  changed_.wait(hold, [&] { return reader_thread_ != 0 || gone_.code != errc::none; });
 }
 
 void conversation::run_reader() {
   auto hold = lock();
   reader_thread_ = ::gettid();
+  changed_.notify_all();
   auto look_at_unseen = never;  // whatever is read meanwhile
   while (gone_.code == errc::none) {
     const bool ran_callbacks = !arrivals_.empty() || !laid_out_.empty();
