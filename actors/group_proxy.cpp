@@ -1,10 +1,10 @@
 // group_proxy: stands for one communicator; decides when its collectives may run, and has workers
 // sum them.
 //
-// Asked by: rank (join_collective), group_directory (withdraw_member, describe_open).  Asks:
-// recorder; the worker pool. Invariants: a sequence number resolves at most once; whoever joined
-// hears of it, also when the proxy ends. Limits: payloads are the ranks' own leases; nothing is
-// copied here. Not here: what makes calls match (rendezvous.hpp, point_to_point.hpp); bytes
+// Asked by: rank (join_collective, abort_group), group_directory (withdraw_member, describe_open).
+// Asks: recorder; the worker pool. Invariants: a sequence number resolves at most once; whoever
+// joined hears of it, also when the proxy ends. Limits: payloads are the ranks' own leases; nothing
+// is copied here. Not here: what makes calls match (rendezvous.hpp, point_to_point.hpp); bytes
 // (collective_execution.hpp).
 #include <fmt/format.h>
 #include <caf/actor_system.hpp>
@@ -75,6 +75,10 @@ class group_proxy {
              {group_findings::caller(join.group_rank, join.issue.call, join.call_site)});
       return to_caf(bytes.error());
     }
+    if (aborted_) {
+      bytes->set_readers(0, *run_.pools);
+      return to_caf(*aborted_);
+    }
     return is_point_to_point(join.issue.call.op) ? post(join, std::move(*bytes))
                                                  : meet(join, std::move(*bytes));
   }
@@ -112,6 +116,20 @@ class group_proxy {
       // What others expect of it or sent to it is nothing yet: perhaps they never wait for that.
       for (auto number : state().messages->withdraw(member))
         state().fail_message(number, {errc::lost_rank, gone.cause.context});
+    }
+  }
+
+  void abort(const abort_group& by) {
+    if (aborted_) return;
+    aborted_ = error{errc::lost_rank,
+                     fmt::format("rank {} has aborted {}", by.rank.value, state().calls->name())};
+    for (const auto& open : state().calls->open()) {
+      state().calls->fail(open.sequence, *aborted_);
+      state().fail(open.sequence, *aborted_);
+    }
+    for (const auto& open : state().messages->open()) {
+      state().messages->forget(open.number);
+      state().fail_message(open.number, *aborted_);
     }
   }
 
@@ -309,6 +327,7 @@ class group_proxy {
   semantics rules_;
   recorder_actor recorder_;
   std::optional<group_findings> findings_;
+  std::optional<error> aborted_;
 };
 
 proxy_self::behavior_type behave(self_pointer self, const run_surroundings& run,
@@ -317,6 +336,7 @@ proxy_self::behavior_type behave(self_pointer self, const run_surroundings& run,
   return {
       [=](const join_collective& join) { return proxy->join(join); },
       [=](const withdraw_member& gone) { proxy->withdraw(gone); },
+      [=](const abort_group& by) { proxy->abort(by); },
       [=](const describe_open&) { return proxy->describe(); },
       [=](const fold_done& done) { proxy->step_done(done); },
       [=](const reduction_finished& done) { proxy->resolve(done.sequence); },

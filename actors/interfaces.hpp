@@ -52,13 +52,14 @@ using rank_actor =
                      caf::replies_to<to_troupe::store>::with<store_completed>,      // likewise
                      caf::reacts_to<to_troupe::blocked>, caf::reacts_to<to_troupe::awaited>,
                      caf::reacts_to<to_troupe::mark>, caf::reacts_to<to_troupe::future_taken>,
+                     caf::reacts_to<to_troupe::abort_communicator>,
                      caf::replies_to<describe_wait>::with<wait_described>,
                      caf::replies_to<end_rank>::with<rank_ended>>;
 
 /// One communicator: decides when its collectives may run, and has them summed.
 using group_proxy_actor =
     caf::typed_actor<caf::replies_to<join_collective>::with<collective_resolved>,
-                     caf::reacts_to<withdraw_member>,
+                     caf::reacts_to<withdraw_member>, caf::reacts_to<abort_group>,
                      caf::replies_to<describe_open>::with<open_described>>;
 
 struct group_opened {

@@ -72,6 +72,12 @@ std::vector<point_to_point::open_call> point_to_point::open() const {
   return all;
 }
 
+void point_to_point::forget(ticket number) {
+  for (auto* side : {&sends_, &recvs_})
+    for (auto& [destination, calls] : *side)
+      std::erase_if(calls, [&](const posted& call) { return call.number == number; });
+}
+
 std::vector<point_to_point::ticket> point_to_point::withdraw(std::uint32_t group_rank) {
   std::vector<ticket> gone;
   for (auto& [destination, calls] : recvs_)

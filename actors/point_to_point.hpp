@@ -45,6 +45,8 @@ class point_to_point {
   };
   /// What waits, the oldest first.
   std::vector<open_call> open() const;
+  /// The call was given up by its poster.
+  void forget(ticket number);
   /// The member has ended: forgets what it would have received, and returns its tickets. What it
   /// sent can still be received; what others sent to it or expect of it stays open.
   std::vector<ticket> withdraw(std::uint32_t group_rank);

@@ -206,6 +206,19 @@ class logical_rank {
     depth_.taken_as_future(taken.operation);
   }
 
+  void abort(const to_troupe::abort_communicator& aborted) {
+    auto found = groups_.find(aborted.communicator);
+    if (found == groups_.end()) return;
+    auto& group = found->second;
+    auto tell = [this, &group] {
+      if (!group.refused) self_->send(group.proxy, abort_group{me_});
+    };
+    if (group.ready || group.refused)
+      tell();
+    else
+      group.deferred.emplace_back(std::move(tell));
+  }
+
   wait_described describe_wait() const {
     wait_described said;
     said.rank = me_;
@@ -411,6 +424,7 @@ rank_actor::behavior_type behave(self_pointer self, const run_surroundings& run,
       [=](const to_troupe::awaited& awaited) { rank->await(awaited); },
       [=](const to_troupe::mark& mark) { rank->mark(mark); },
       [=](const to_troupe::future_taken& taken) { rank->take_future(taken); },
+      [=](const to_troupe::abort_communicator& aborted) { rank->abort(aborted); },
       [=](const describe_wait&) { return rank->describe_wait(); },
       [=](const end_rank& end) { return rank->end(end); },
   };

@@ -178,7 +178,7 @@ class wire_of_rank {
   }
   void take(const to_troupe::leave&) { self_->state.left = true; }
   template <class Notice>
-  void take(const Notice& notice) {  // call_site, blocked, awaited, mark, future_taken
+  void take(const Notice& notice) {  // call_site, blocked, awaited, mark, …
     self_->send(rank_, notice);
   }
 

@@ -112,6 +112,11 @@ struct withdraw_member {
   rank_id rank;
   error cause;
 };
+/// A member gives the communicator up: what is open on it fails for all, and what they call later;
+/// nobody is to blame.
+struct abort_group {
+  rank_id rank;
+};
 struct describe_open {};
 /// What some have called and that cannot complete yet; a sum being computed is not among it.
 struct open_described {
@@ -233,6 +238,8 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::to_troupe::store)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::to_troupe::mark)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::to_troupe::future_taken)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::to_troupe::leave)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::to_troupe::abort_communicator)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::abort_group)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::operation_completed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::store_completed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::group_ready)

@@ -94,6 +94,9 @@ struct ToTroupe {
       operationId @31 :UInt64;
     }
     leave @32 :Void;       # the program ended in order; nothing follows
+    abortCommunicator :group {   # its operations that are not done fail, and later ones: for all members
+      communicator @35 :UInt64;
+    }
   }
 }
 

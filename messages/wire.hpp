@@ -122,8 +122,11 @@ struct future_taken {
   operation_id operation;
 };
 struct leave {};
+struct abort_communicator {
+  communicator_id communicator;
+};
 using frame = std::variant<hello, take_slot, open_communicator, call_site, issue, blocked, awaited,
-                           yielded, lease, store, mark, future_taken, leave>;
+                           yielded, lease, store, mark, future_taken, leave, abort_communicator>;
 }  // namespace to_troupe
 
 namespace to_rank {

@@ -146,6 +146,9 @@ struct layer {
     root.initFutureTaken().setOperationId(from.operation.value);
   }
   void operator()(const to_troupe::leave&) { root.setLeave(); }
+  void operator()(const to_troupe::abort_communicator& from) {
+    root.initAbortCommunicator().setCommunicator(from.communicator.value);
+  }
 };
 
 to_troupe::issue read_issue(schema::ToTroupe::Issue::Reader from, const char*& wrong) {
@@ -215,6 +218,8 @@ to_troupe::frame read_frame(schema::ToTroupe::Reader root, const char*& wrong) {
       return future_taken{{root.getFutureTaken().getOperationId()}};
     case schema::ToTroupe::LEAVE:
       return leave{};
+    case schema::ToTroupe::ABORT_COMMUNICATOR:
+      return abort_communicator{{root.getAbortCommunicator().getCommunicator()}};
   }
   wrong = "a frame of no known kind";
   return leave{};

@@ -23,7 +23,9 @@ class communicator_table {
   };
 
   opened open(const std::vector<rank_id>& members) {
-    const auto ordinal = ordinals_[members]++;
+    return open_as(members, ordinals_[members]++);
+  }
+  opened open_as(const std::vector<rank_id>& members, std::uint32_t ordinal) {
     const auto communicator = make_communicator_id(members, ordinal);
     entries_[communicator] = {static_cast<std::uint32_t>(members.size()), 0};
     return {communicator, ordinal};

@@ -28,8 +28,9 @@ struct operation_record {
 
   kind what{};
   state now = state::pending;
-  bool watched = false;  ///< through a future: its callback is the one who sees it
-  std::string name;      ///< "all_reduce 3", for messages
+  bool watched = false;    ///< through a future: its callback is the one who sees it
+  bool abandoned = false;  ///< nobody wants its result: it has no outputs, whatever comes
+  std::string name;        ///< "all_reduce 3", for messages
   std::vector<troupe_output> outputs;
   troupe_done done{};
   void* argument{};

@@ -67,16 +67,28 @@ error rank_client::gone() {
 }
 
 result<communicator_id> rank_client::open_communicator(std::vector<rank_id> members,
-                                                       semantics rules, std::string name) {
+                                                       semantics rules, std::string name,
+                                                       std::optional<std::uint32_t> ordinal) {
   if (std::find(members.begin(), members.end(), rank_) == members.end())
     return error{errc::usage, "rank " + std::to_string(rank_.value)
                                   + " opens a communicator it is not a member of"};
   auto hold = talk_.lock();
   if (talk_.gone().code != errc::none) return talk_.gone();
-  const auto opened = communicators_.open(members);
+  const auto opened =
+      ordinal ? communicators_.open_as(members, *ordinal) : communicators_.open(members);
   talk_.post(to_troupe::open_communicator{opened.communicator, std::move(members), opened.ordinal,
                                           rules, std::move(name)});
   return opened.communicator;
+}
+
+result<void> rank_client::abort(communicator_id communicator) {
+  auto hold = talk_.lock();
+  if (talk_.gone().code != errc::none) return talk_.gone();
+  if (!communicators_.find(communicator))
+    return error{errc::usage, "no communicator " + std::to_string(communicator.value)};
+  talk_.post(to_troupe::abort_communicator{communicator});
+  talk_.flush(hold);
+  return {};
 }
 
 result<std::uint32_t> rank_client::size_of(communicator_id communicator) {
@@ -181,6 +193,36 @@ result<void> rank_client::watch_future(operation_id operation, const void* from,
   }
   talk_.start_reader(hold);
   return {};
+}
+
+result<void> rank_client::follow(operation_id operation) {
+  auto hold = talk_.lock();
+  if (!talk_.operations().was_issued(operation))
+    return error{errc::usage, "no operation " + std::to_string(operation.value)};
+  if (talk_.gone().code != errc::none) return talk_.gone();
+  if (auto* record = talk_.operations().find(operation); record && record->now != state::complete)
+    record->watched = true;
+  talk_.start_reader(hold);
+  return {};
+}
+
+result<bool> rank_client::abandon(operation_id operation) {
+  auto hold = talk_.lock();
+  if (!talk_.operations().was_issued(operation))
+    return error{errc::usage, "no operation " + std::to_string(operation.value)};
+  auto* record = talk_.operations().find(operation);
+  if (record && record->now == state::pending) {
+    record->abandoned = true;
+    record->outputs.clear();
+    record->done = nullptr;
+    return true;
+  }
+  // Its result is being laid out, or its callback runs.
+  talk_.await(hold, never, callbacks::run, [&] {
+    const auto* now = talk_.operations().find(operation);
+    return !now || now->now == state::complete || now->finishing == std::this_thread::get_id();
+  });
+  return false;
 }
 
 result<void> rank_client::mark(std::uint8_t kind) {

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,8 +47,11 @@ class rank_client {
   /// errc::none while connected.
   error gone();
 
+  /// Without an ordinal: the next of those with these members.
   result<communicator_id> open_communicator(std::vector<rank_id> members, semantics rules,
-                                            std::string name);
+                                            std::string name,
+                                            std::optional<std::uint32_t> ordinal = std::nullopt);
+  result<void> abort(communicator_id communicator);
   result<std::uint32_t> size_of(communicator_id communicator);
   result<operation_id> issue(posting wanted);
   /// issue and wait as one write. The operation's own error is this one's.
@@ -55,6 +59,9 @@ class rank_client {
   result<void> wait(operation_id operation, std::uint64_t timeout_ns);
   result<bool> test(operation_id operation);
   result<void> watch_future(operation_id operation, const void* from, const void* to);
+  result<void> follow(operation_id operation);
+  /// True: its callback will not be called.
+  result<bool> abandon(operation_id operation);
   result<void> mark(std::uint8_t kind);
   result<void> yield();
   result<void> enter();

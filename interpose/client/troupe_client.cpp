@@ -80,6 +80,25 @@ int troupe_open_communicator(const uint32_t* members, uint32_t size, uint8_t rul
   return status_of(opened);
 }
 
+int troupe_open_communicator_as(const uint32_t* members, uint32_t size, uint32_t ordinal,
+                                uint8_t rules, const char* name, uint64_t* communicator) {
+  auto* rank = this_rank();
+  if (!rank) return fail(not_connected);
+  if (rules > static_cast<std::uint8_t>(semantics::mpi))
+    return fail({errc::usage, "unknown semantics " + std::to_string(rules)});
+  std::vector<rank_id> ranks;
+  for (std::uint32_t i = 0; i < size; ++i) ranks.push_back({members[i]});
+  auto opened = rank->open_communicator(std::move(ranks), static_cast<semantics>(rules),
+                                        name ? name : "", ordinal);
+  if (opened) *communicator = opened->value;
+  return status_of(opened);
+}
+
+int troupe_abort_communicator(uint64_t communicator) {
+  auto* rank = this_rank();
+  return rank ? status_of(rank->abort({communicator})) : fail(not_connected);
+}
+
 int troupe_issue(uint64_t communicator, const troupe_call* given, const troupe_input* inputs,
                  uint32_t input_n, const troupe_output* outputs, uint32_t output_n,
                  const char* call_site, troupe_done done, void* argument, uint64_t* operation) {
@@ -118,6 +137,19 @@ int troupe_test(uint64_t operation, int* complete) {
 int troupe_watch_future(uint64_t operation, const void* from, const void* to) {
   auto* rank = this_rank();
   return rank ? status_of(rank->watch_future({operation}, from, to)) : fail(not_connected);
+}
+
+int troupe_follow(uint64_t operation) {
+  auto* rank = this_rank();
+  return rank ? status_of(rank->follow({operation})) : fail(not_connected);
+}
+
+int troupe_abandon(uint64_t operation, int* dropped) {
+  auto* rank = this_rank();
+  if (!rank) return fail(not_connected);
+  auto abandoned = rank->abandon({operation});
+  if (abandoned) *dropped = *abandoned;
+  return status_of(abandoned);
 }
 
 int troupe_mark(uint8_t kind) {

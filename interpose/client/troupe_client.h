@@ -59,6 +59,15 @@ TROUPE_API const char* troupe_error(void);
 TROUPE_API int troupe_open_communicator(const uint32_t* members, uint32_t size, uint8_t semantics,
                                         const char* name, uint64_t* communicator);
 
+/* The same, when all members have agreed on an ordinal that no other communicator of theirs has. */
+TROUPE_API int troupe_open_communicator_as(const uint32_t* members, uint32_t size, uint32_t ordinal,
+                                           uint8_t semantics, const char* name,
+                                           uint64_t* communicator);
+
+/* Gives the communicator up, for all its members: what is not done on it fails (lost_rank), and
+ * what is called later. */
+TROUPE_API int troupe_abort_communicator(uint64_t communicator);
+
 /* Posts an operation; the inputs are copied before it returns, the outputs must stay valid until
  * `done` was called (the result's bytes are laid into them one after the other). call_site:
  * "train.py:42 in step" or NULL. done may be NULL. operation NULL: a synchronous call; returns the
@@ -78,6 +87,13 @@ TROUPE_API int troupe_test(uint64_t operation, int* complete);
  * answers as they come, and a wait in std::condition_variable within [from, to) counts as blocked
  * on it. */
 TROUPE_API int troupe_watch_future(uint64_t operation, const void* from, const void* to);
+
+/* From now on a thread of ours reads answers as they come, and a thread of this process that waits
+ * for another one counts as blocked on the operation. */
+TROUPE_API int troupe_follow(uint64_t operation);
+/* The operation's result is wanted no more: its outputs are not touched when this returns, nor
+ * later. *dropped: `done` is not called either; else it has been. */
+TROUPE_API int troupe_abandon(uint64_t operation, int* dropped);
 
 /* marker_kind of graph/execution_graph.hpp: backward_end 1, optimizer_step 2, iteration 3. */
 TROUPE_API int troupe_mark(uint8_t kind);

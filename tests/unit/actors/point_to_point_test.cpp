@@ -146,6 +146,16 @@ TEST_CASE("what a withdrawn member would have received is handed back, all else 
   CHECK(all.table.open().size() == 3);
 }
 
+TEST_CASE("a call that its poster gave up meets nobody") {
+  messages all(semantics::nccl);
+  all.post(0, calls::send(1, 4));
+  all.post(0, calls::send(1, 4));
+  all.table.forget(1);
+  all.table.forget(77);
+  CHECK(all.post(1, calls::recv(0, 4))->send == 2);
+  CHECK(all.table.open().empty());
+}
+
 TEST_CASE("messages of one pair and tag never overtake each other") {
   for (auto rules : {semantics::gloo, semantics::nccl}) {
     for (unsigned seed = 0; seed < 50; ++seed) {

@@ -80,6 +80,7 @@ inline std::vector<to_troupe::frame> to_troupe_frames() {
       mark{.kind = 3, .at_ns = 19},
       future_taken{.operation = {20}},
       leave{},
+      abort_communicator{.communicator = {21}},
   };
 }
 
