@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "interpose/cudart/device_profile.hpp"
 #include "interpose/launch/launch_command.hpp"
 #include "tools/commands.hpp"
 #include "tools/json_output.hpp"
@@ -188,6 +189,24 @@ int run_command(int argc, char** argv) {
                  "what cuda means to ranks: cpu, it is mapped to the CPU; real, it is left alone; "
                  "auto, it is mapped where there is no GPU")
       ->check(CLI::IsMember({"auto", "cpu", "real"}))
+      ->capture_default_str();
+  app.add_option("--device", options.device,
+                 "run CUDA and NCCL programs on a host device, which is such a GPU: "
+                     + device_profile_names() + " (default: none)")
+      ->check(
+          [](const std::string& name) {
+            return find_device_profile(name)
+                       ? std::string{}
+                       : "there is no device \"" + name + "\", only " + device_profile_names();
+          },
+          "");
+  app.add_option("--devices", options.devices,
+                 "GPUs of a host with --device (default: 8, or one a rank of the host)")
+      ->check(CLI::Range(1u, world_max));
+  app.add_option("--nccl-order", options.nccl_order,
+                 "what orders NCCL's messages with --device: communicator, as NCCL does; stream, "
+                 "their streams alone")
+      ->check(CLI::IsMember({"communicator", "stream"}))
       ->capture_default_str();
   app.add_option(
          "--semantics", options.semantics,

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <future>
 #include <thread>
 
@@ -66,6 +67,22 @@ std::vector<output_relay::source> sources_of(const launcher& ranks, const run_op
   return all;
 }
 
+/// Its libraries come before NVIDIA's in every process of the run.
+result<void> put_host_device(const run_options& options, launch_plan& plan) {
+  const auto folder = plan.library_folder + "/host-device/";
+  std::error_code code;
+  for (const auto* name : {"libcudart.so.13", "libnccl.so.2"})
+    if (std::filesystem::exists(folder + name, code)) plan.preloads.push_back(folder + name);
+  if (plan.preloads.empty())
+    return error{errc::usage, "--device: there is no host device in " + folder
+                                  + ": it is built where CUDA 13's headers are found (CUDA_HOME)"};
+  plan.environment.emplace_back("TROUPE_DEVICE", options.device);
+  plan.environment.emplace_back("TROUPE_NCCL_ORDER", options.nccl_order);
+  if (options.devices)
+    plan.environment.emplace_back("TROUPE_DEVICES", std::to_string(options.devices));
+  return {};
+}
+
 /// Asks the coordinator for the run and waits for its report.
 result<job_report> await_report(caf::actor_system& system, const coordinator_actor& coordinator) {
   std::promise<result<job_report>> promised;
@@ -105,6 +122,8 @@ result<job_report> run_here(const run_options& options, run_tables& tables) {
                       {"TROUPE_SEMANTICS", options.semantics},
                       {"TROUPE_TENSOR_MEMORY", std::to_string(options.tensor_bytes_max)}};
   plan.library_folder = libraries;
+  if (!options.device.empty())
+    if (auto put = put_host_device(options, plan); !put) return put.error();
   TROUPE_TRY(ranks, launcher::start(plan));  // forks: before any thread
   const auto cores = std::max(std::thread::hardware_concurrency(), 1u);
   TROUPE_TRY(workers, make_worker_pool(std::min(cores, 4u)));

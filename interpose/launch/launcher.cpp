@@ -50,8 +50,8 @@ result<launcher> launcher::start(const launch_plan& plan) {
   charge.world = plan.world;
   charge.per_host = plan.per_host == 0 ? plan.world : plan.per_host;
   charge.once = plan.once;
-  charge.environment =
-      run_environment(plan.environment, plan.world, charge.per_host, plan.library_folder);
+  charge.environment = run_environment(plan.environment, plan.world, charge.per_host,
+                                       plan.library_folder, plan.preloads);
   if (plan.once) leave_ranks_to_program(charge.environment, plan.world);
   charge.library_folder = plan.library_folder;
   charge.rank_descriptors = limit;

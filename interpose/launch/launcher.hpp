@@ -23,9 +23,10 @@ struct launch_plan {
   std::vector<std::string> command;
   std::uint32_t world{};
   std::vector<std::pair<std::string, std::string>> environment;  ///< beside what ranks get anyway
-  std::string library_folder;  ///< libtroupe_client.so, libtroupe_preload.so, python/
-  std::uint32_t per_host{};    ///< ranks that are told to be on one host; 0: all
-  bool once = false;           ///< the program is executed once, and starts the ranks itself
+  std::string library_folder;              ///< libtroupe_client.so, libtroupe_preload.so, python/
+  std::vector<std::string> preloads = {};  ///< libraries that every process loads before its own
+  std::uint32_t per_host{};                ///< ranks that are told to be on one host; 0: all
+  bool once = false;  ///< the program is executed once, and starts the ranks itself
 };
 
 /// Read ends, the caller's to close.

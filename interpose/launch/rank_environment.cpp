@@ -44,18 +44,19 @@ void put_first(environment& variables, const std::string& name, const std::strin
 
 /// LD_PRELOAD cannot name a file whose path has a blank; a name without a folder is looked for in
 /// LD_LIBRARY_PATH, where a blank is nothing special.
-void preload(environment& variables, const std::string& folder) {
-  const std::string library = "libtroupe_preload.so";
-  const bool has_blank = folder.find_first_of(" \t\n") != std::string::npos;
-  put_first(variables, "LD_PRELOAD", has_blank ? library : folder + "/" + library);
-  if (has_blank) put_first(variables, "LD_LIBRARY_PATH", folder);
+void preload(environment& variables, const std::string& path) {
+  const auto slash = path.find_last_of('/');
+  const bool has_blank = path.find_first_of(" \t\n") != std::string::npos;
+  put_first(variables, "LD_PRELOAD", has_blank ? path.substr(slash + 1) : path);
+  if (has_blank) put_first(variables, "LD_LIBRARY_PATH", path.substr(0, slash));
 }
 
 }  // namespace
 
 environment run_environment(const std::vector<std::pair<std::string, std::string>>& additions,
                             std::uint32_t world, std::uint32_t per_host,
-                            const std::string& library_folder) {
+                            const std::string& library_folder,
+                            const std::vector<std::string>& preloads) {
   auto variables = own_environment();
   for (const auto& [name, value] : additions) variables[name] = value;
   variables["WORLD_SIZE"] = std::to_string(world);
@@ -71,7 +72,8 @@ environment run_environment(const std::vector<std::pair<std::string, std::string
   variables.emplace("PYTHONUNBUFFERED",
                     "1");  // output reaches the user line by line through a pipe
   put_first(variables, "PYTHONPATH", library_folder + "/python");
-  preload(variables, library_folder);
+  for (auto at = preloads.rbegin(); at != preloads.rend(); ++at) preload(variables, *at);
+  preload(variables, library_folder + "/libtroupe_preload.so");
   return variables;
 }
 
