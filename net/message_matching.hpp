@@ -16,6 +16,7 @@
 #include <tuple>
 #include <vector>
 
+#include "graph/large_array.hpp"
 #include "messages/error.hpp"
 #include "net/schedule_progress.hpp"
 
@@ -97,7 +98,7 @@ class message_matching {
   result<void> number_channels();
 
   schedule_progress* progress_ = nullptr;
-  std::vector<channel> channels_;
+  large_array<channel> channels_;
   std::vector<std::unique_ptr<wildcard_rank>> of_rank_;  // empty without wildcards
   std::map<std::uint32_t, std::map<std::uint32_t, std::uint32_t>> early_;  // channel → place → send
 };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "graph/goal/schedule.hpp"
+#include "graph/large_array.hpp"
 #include "net/event_queue.hpp"
 
 namespace troupe {
@@ -103,7 +104,7 @@ class schedule_progress {
   }
 
   const goal::schedule& of_;
-  std::vector<operation_state> states_;
+  large_array<operation_state> states_;
   event_queue<simulation_event> events_;
   std::uint64_t ended_ = 0;
   std::uint32_t order_ = 0;  // a few an operation at most, so it does not overflow

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "graph/large_array.hpp"
 #include "messages/error.hpp"
 
 namespace troupe::goal {
@@ -55,6 +56,7 @@ class dependent {
 
 class schedule {
  public:
+  schedule() { operations_.push_back({}); }
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(first_.size() - 1); }
   /// All ranks' operations.
   std::span<const operation> operations() const {
@@ -82,9 +84,9 @@ class schedule {
 
  private:
   friend class schedule_builder;
-  std::vector<operation> operations_{operation{}};  // the last one only ends the dependents
+  large_array<operation> operations_;  // the last one only ends the dependents
   std::vector<std::uint32_t> first_{0};
-  std::vector<dependent> dependents_;
+  large_array<dependent> dependents_;
   std::vector<std::uint64_t> wide_tags_;  // distinct
   std::uint16_t cpu_max_ = 0, nic_max_ = 0;
 };

@@ -30,7 +30,7 @@ std::uint32_t schedule_builder::add(const operation_description& what) {
   made.has_wide_tag = is_wide;
   schedule_.cpu_max_ = std::max(schedule_.cpu_max_, what.cpu);
   schedule_.nic_max_ = std::max(schedule_.nic_max_, what.nic);
-  schedule_.operations_.emplace_back();
+  schedule_.operations_.push_back({});
   return rank_size() - 1;
 }
 
