@@ -6,6 +6,7 @@ namespace troupe {
 int run_command(int argc, char** argv);
 int inspect_command(int argc, char** argv);
 int simulate_command(int argc, char** argv);
+int generate_command(int argc, char** argv);
 int convert_command(int argc, char** argv);
 int torch_plugin_command(int argc, char** argv);
 int doctor_command(int argc, char** argv);

@@ -1,5 +1,7 @@
 #include "tools/goal_conversion.hpp"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -44,14 +46,34 @@ result<std::uint64_t> write(const goal::schedule& what, const std::string& path,
 
 }  // namespace
 
+result<nlohmann::ordered_json> write_goal_file(const goal::schedule& what,
+                                               const std::string& path) {
+  const bool is_binary = path.ends_with(".bin");
+  TROUPE_TRY(bytes, write(what, path, is_binary));
+  return nlohmann::ordered_json{{"outcome", "done"},
+                                {"findings", nlohmann::ordered_json::array()},
+                                {"output", path},
+                                {"format", !is_binary                 ? "goal"
+                                           : goal::fits_txt2bin(what) ? "goal_binary"
+                                                                      : "goal_binary_wide"},
+                                {"world", what.ranks()},
+                                {"operations", what.size()},
+                                {"dependencies", what.dependency_count()},
+                                {"output_bytes", bytes}};
+}
+
+std::string closing_line(const nlohmann::ordered_json& report) {
+  return fmt::format("troupe: {} ({}): {} ranks, {} operations, {:.1f} MiB\n",
+                     report["output"].get<std::string>(), report["format"].get<std::string>(),
+                     report["world"].get<std::uint64_t>(),
+                     report["operations"].get<std::uint64_t>(),
+                     report["output_bytes"].get<double>() / static_cast<double>(MiB));
+}
+
 int convert_goal(const goal_conversion& what) {
   const auto began = std::chrono::steady_clock::now();
-  const bool is_binary = what.out.ends_with(".bin");
-  nlohmann::ordered_json report{{"outcome", "done"},
-                                {"findings", nlohmann::ordered_json::array()},
-                                {"input", what.in},
-                                {"output", what.out}};
-  if (!is_binary && !what.out.ends_with(".goal"))
+  nlohmann::ordered_json report{{"findings", nlohmann::ordered_json::array()}};
+  if (!what.out.ends_with(".bin") && !what.out.ends_with(".goal"))
     return fail({errc::usage, what.out + ": a GOAL schedule becomes .goal or .bin"}, report,
                 what.json);
   std::error_code ignored;
@@ -59,21 +81,12 @@ int convert_goal(const goal_conversion& what) {
     return fail({errc::usage, what.out + " is the schedule itself"}, report, what.json);
   const auto schedule = read_goal("convert", what.in, report["findings"]);
   if (!schedule) return fail(schedule.error(), report, what.json);
-  const auto* const format = !is_binary                      ? "goal"
-                             : goal::fits_txt2bin(*schedule) ? "goal_binary"
-                                                             : "goal_binary_wide";
-  const auto written = write(*schedule, what.out, is_binary);
+  auto written = write_goal_file(*schedule, what.out);
   if (!written) return fail(written.error(), report, what.json);
-  report["format"] = format;
-  report["world"] = schedule->ranks();
-  report["operations"] = schedule->size();
-  report["dependencies"] = schedule->dependency_count();
-  report["output_bytes"] = *written;
+  report = *written;
+  report["input"] = what.in;
   report["wall_ns"] = std::chrono::nanoseconds(std::chrono::steady_clock::now() - began).count();
-  if (!what.quiet)
-    std::fprintf(stderr, "troupe: %s (%s): %u ranks, %u operations, %.1f MiB\n", what.out.c_str(),
-                 format, schedule->ranks(), schedule->size(),
-                 static_cast<double>(*written) / static_cast<double>(MiB));
+  if (!what.quiet) std::fputs(closing_line(report).c_str(), stderr);
   if (auto done = write_json(what.json, report); !done) return complain(done.error());
   return 0;
 }

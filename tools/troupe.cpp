@@ -23,6 +23,7 @@ constexpr verb verbs[] = {
     {"inspect", troupe::inspect_command, "what is in a trace: operations, traffic, digests"},
     {"convert", troupe::convert_command, "a trace as a timeline (Kineto-shaped JSON, Perfetto)"},
     {"simulate", troupe::simulate_command, "how long a GOAL schedule takes on a modelled network"},
+    {"generate", troupe::generate_command, "a communication pattern as a GOAL schedule"},
     {"torch-plugin", troupe::torch_plugin_command,
      "build the c10d backend against a given interpreter's torch"},
     {"doctor", troupe::doctor_command,

@@ -177,6 +177,32 @@ TEST_CASE("text becomes binary and text again, and each simulates the same") {
   CHECK(here.verb({"convert", file, here.file("x.bin"), "--ranks", "0"}).status == 2);
 }
 
+TEST_CASE("a generated pattern simulates, as text and as binary") {
+  const workspace here;
+  for (const auto* ending : {".goal", ".bin"}) {
+    const auto file = here.file(std::string("ring") + ending);
+    const auto ended = here.verb({"generate", "ring-all-reduce", "--ranks", "6", "--size", "600",
+                                  "--steps", "2", "-o", file, "--json", "-"});
+    INFO(describe(ended));
+    REQUIRE(ended.status == 0);
+    CHECK(json::parse(ended.out).at("operations") == 6 * 2 * 2 * 10);
+    const auto report = simulated(here, {file});
+    CHECK(report.at("matched") == 6 * 2 * 10);
+  }
+  const auto refused = [&](std::vector<std::string> arguments, const char* said) {
+    arguments.insert(arguments.begin(), "generate");
+    const auto ended = here.verb(arguments);
+    INFO(describe(ended));
+    CHECK(ended.status == 2);
+    CHECK_THAT(ended.err, Contains(said));
+  };
+  refused({"star", "-o", here.file("x.goal")}, "there is no pattern star");
+  refused({"ring", "-o", here.file("x.txt")}, "x.txt");
+  refused({"ring", "--ranks", "0", "-o", here.file("x.goal")}, "--ranks");
+  refused({"ring"}, "--output");
+  CHECK(here.verb({"generate", "ring", "-o", "/absent/x.goal"}).status == 3);
+}
+
 TEST_CASE("inspect counts what a schedule has") {
   const workspace here;
   const auto found = here.inspect(put(here, "ping.goal", ping)).value();

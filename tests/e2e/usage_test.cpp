@@ -39,7 +39,7 @@ TEST_CASE("help is no error and names every verb") {
   const workspace here;
   const auto ended = here.verb({"--help"});
   CHECK(ended.status == 0);
-  for (const auto* verb : {"run", "inspect", "convert", "simulate", "doctor"})
+  for (const auto* verb : {"run", "inspect", "convert", "simulate", "generate", "doctor"})
     CHECK_THAT(ended.out, Contains(verb));
 }
 

@@ -1,0 +1,100 @@
+// generate_command: `troupe generate`: a communication pattern as a GOAL schedule.
+//
+// Not here: the patterns (graph/goal/patterns.cpp).
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "graph/goal/patterns.hpp"
+#include "tools/commands.hpp"
+#include "tools/goal_conversion.hpp"
+#include "tools/json_output.hpp"
+
+namespace troupe {
+namespace {
+
+int complain(errc code, const std::string& text) {
+  std::fprintf(stderr, "troupe generate: %s\n", text.c_str());
+  return exit_status(code);
+}
+
+std::string list_of_patterns() {
+  std::string text = "Patterns:\n";
+  for (const auto& each : goal::patterns()) {
+    auto name = std::string(each.name);
+    name.resize(22, ' ');
+    text += "  " + name + each.what + "\n";
+  }
+  return text;
+}
+
+int fail(const error& why, const std::string& json) {
+  const nlohmann::ordered_json all{
+      {"outcome", to_string(why.code)},
+      {"findings",
+       nlohmann::ordered_json::array({{{"kind", to_string(why.code)}, {"text", to_string(why)}}})}};
+  if (auto written = write_json(json, all); !written)
+    complain(written.error().code, written.error().context);
+  return complain(why.code, to_string(why));
+}
+
+}  // namespace
+
+int generate_command(int argc, char** argv) {
+  CLI::App app{"Writes the pattern PATTERN as a GOAL schedule.", "troupe generate"};
+  app.footer(list_of_patterns()
+             + "The schedule ends, and every message has its recv. A step comes after the one before, "
+               "on each\n"
+               "rank; its number is the messages' tag.\n"
+               "Exit status: 0 done, 2 usage, 3 OUT is no place to write, 6 out of disk or memory.\n\n"
+               "Examples: troupe generate dissemination --ranks 1024 -o d.goal\n"
+               "          troupe generate ring-all-reduce --ranks 64 --size 1000000 -o a.bin\n"
+               "          troupe generate sweep --ranks 256 --size 4800 --steps 10 --compute 50000 -o "
+               "s.bin");
+  std::string name, out, json;
+  goal::pattern_options options;
+  bool quiet = false;
+  app.add_option("PATTERN", name, "the pattern")->required()->type_name("NAME");
+  app.add_option("-o,--output", out, "where it goes: .goal (text) or .bin")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--ranks", options.ranks, "ranks")
+      ->check(CLI::Range(std::uint32_t{1}, std::uint32_t{1} << 24))
+      ->type_name("N");
+  app.add_option("--size", options.size, "bytes a message; of an all-reduce the vector's")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 53))
+      ->type_name("BYTES");
+  app.add_option("--steps", options.steps, "how often it is done")
+      ->check(CLI::Range(std::uint32_t{1}, std::uint32_t{1} << 24))
+      ->type_name("N");
+  app.add_option("--compute", options.compute_ns,
+                 "ns of computing before each step, on each rank (of a sweep before each send too)")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 53))
+      ->type_name("NS");
+  app.add_option("--json", json, "write what was done as JSON to FILE (-: standard output)")
+      ->type_name("FILE");
+  app.add_flag("-q,--quiet", quiet, "no closing line");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& wrong) {
+    if (wrong.get_exit_code() == 0) return app.exit(wrong);
+    return complain(errc::usage, std::string{wrong.what()} + " (troupe generate --help)");
+  }
+  if (auto place = check_json_place(json, {out}); !place)
+    return complain(place.error().code, to_string(place.error()));
+  if (!out.ends_with(".goal") && !out.ends_with(".bin"))
+    return fail({errc::usage, out + ": expected a name that ends in .goal or .bin"}, json);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of write(2), not a death
+  const auto schedule = goal::make_pattern(name, options);
+  if (!schedule) return fail(schedule.error(), json);
+  auto report = write_goal_file(*schedule, out);
+  if (!report) return fail(report.error(), json);
+  report->update({{"pattern", name}});
+  if (!quiet) std::fputs(closing_line(*report).c_str(), stderr);
+  if (auto written = write_json(json, *report); !written)
+    return complain(written.error().code, written.error().context);
+  return 0;
+}
+
+}  // namespace troupe
