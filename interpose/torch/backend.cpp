@@ -92,24 +92,29 @@ c10::intrusive_ptr<troupe_backend> troupe_backend::open(group of,
   return c10::make_intrusive<troupe_backend>(std::move(of), communicator, timeout);
 }
 
-std::shared_ptr<posted_operation> troupe_backend::post_part(operation op,
-                                                            const preparation& prepare) {
-  auto what = std::string(to_string(op)) + " of rank " + std::to_string(getRank()) + " of "
-              + std::to_string(getSize());
+troupe_backend::posting troupe_backend::prepared(operation op, const preparation& prepare) {
   posting made;
-  troupe_call call{};
-  std::unique_ptr<input_pieces> inputs;
+  made.op = op;
+  made.what = std::string(to_string(op)) + " of rank " + std::to_string(getRank()) + " of "
+              + std::to_string(getSize());
   try {
     prepare(made);
     require_possible(op, made.root, made.tag, getSize(), group_.rules,
                      made.inputs.empty() ? made.outputs : made.inputs);
-    call.type = static_cast<std::uint8_t>(
-        op == operation::barrier ? element_type::u8 : type_of(made.type, group_.rules, op));
-    inputs = std::make_unique<input_pieces>(made.inputs);
+    made.element =
+        op == operation::barrier ? element_type::u8 : type_of(made.type, group_.rules, op);
+    made.pieces = std::make_unique<input_pieces>(made.inputs);
   } catch (const std::exception& failed) {
-    refuse(what + ": " + failed.what());
+    refuse(made.what + ": " + failed.what());
   }
-  call.op = static_cast<std::uint8_t>(op);
+  return made;
+}
+
+std::shared_ptr<posted_operation> troupe_backend::issue(posting made, profile_event event,
+                                                        const std::string& site) {
+  troupe_call call{};
+  call.op = static_cast<std::uint8_t>(made.op);
+  call.type = static_cast<std::uint8_t>(made.element);
   call.reduction = static_cast<std::uint8_t>(made.reduce);
   call.batched = is_batching();
   call.count = made.count;
@@ -117,9 +122,10 @@ std::shared_ptr<posted_operation> troupe_backend::post_part(operation op,
   call.tag = made.tag;
   call.send_counts = made.send_counts.empty() ? nullptr : made.send_counts.data();
   call.recv_counts = made.recv_counts.empty() ? nullptr : made.recv_counts.data();
-  auto posted = posted_operation::post(std::move(what), communicator_, call, *inputs,
-                                       output_pieces(std::move(made.outputs)));
-  if (!is_point_to_point(op)) ++sequence_;
+  auto posted =
+      posted_operation::post(std::move(made.what), communicator_, call, *made.pieces,
+                             output_pieces(std::move(made.outputs)), std::move(event), site);
+  if (!is_point_to_point(made.op)) ++sequence_;
   return posted;
 }
 
@@ -134,10 +140,27 @@ troupe_backend::work_ptr troupe_backend::joined(c10d::OpType kind,
                                    timeout == c10d::kUnsetTimeout ? timeout_.load() : timeout);
 }
 
+/// NCCL names a message's peer since torch 2, and shows what a scatter gives to the rank.
+profile_event troupe_backend::event_of(const posting& made, c10d::OpType kind) const {
+  if (!somebody_profiles()) return {};
+  const bool nccl = asked() == "nccl";
+  std::string what = event_name(asked(), kind);
+#if TORCH_VERSION_MAJOR >= 2
+  if (nccl && is_point_to_point(made.op))
+    what += ' ' + std::to_string(getRank()) + (made.op == operation::send ? "->" : "<-")
+            + std::to_string(made.root);
+#endif
+  const bool gets =
+      made.op == operation::scatter ? nccl : made.inputs.empty();  // what it gets is shown
+  return begin_event(asked(), what, gets ? made.outputs : made.inputs);
+}
+
 troupe_backend::work_ptr troupe_backend::post(operation op, c10d::OpType kind,
                                               std::chrono::milliseconds timeout,
                                               const preparation& prepare) {
-  return joined(kind, timeout, {post_part(op, prepare)});
+  auto made = prepared(op, prepare);
+  auto event = event_of(made, kind);
+  return joined(kind, timeout, {issue(std::move(made), std::move(event))});
 }
 
 troupe_backend::work_ptr troupe_backend::broadcast(tensor_list& tensors,

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 
+#include "interpose/torch/call_site.hpp"
 #include "interpose/torch/torch_version.hpp"
 #include "interpose/torch/work.hpp"
 
@@ -96,7 +97,11 @@ class troupe_backend : public c10d_base {
  private:
   struct posting;
   using preparation = std::function<void(posting&)>;
-  std::shared_ptr<posted_operation> post_part(operation op, const preparation& prepare);
+  /// The call after its checks. Refusals name operation and rank.
+  posting prepared(operation op, const preparation& prepare);
+  std::shared_ptr<posted_operation> issue(posting made, profile_event event,
+                                          const std::string& site = call_site());
+  profile_event event_of(const posting& made, c10d::OpType kind) const;
   work_ptr post(operation op, c10d::OpType kind, std::chrono::milliseconds timeout,
                 const preparation& prepare);
   bool is_batching();
@@ -112,7 +117,7 @@ class troupe_backend : public c10d_base {
   std::atomic<std::chrono::milliseconds> timeout_;
   std::atomic<std::uint64_t> sequence_{0}, monitored_barriers_{0};
   std::mutex batch_mutex_;
-  std::optional<work::parts> batch_;  ///< what was posted since startCoalescing
+  std::optional<work::parts> batch_;     ///< what was posted since startCoalescing
 };
 
 }  // namespace troupe

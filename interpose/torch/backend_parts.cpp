@@ -47,8 +47,9 @@ troupe_backend::work_ptr troupe_backend::allgather_uneven(const at::Tensor& inpu
                                                           const tensor_list& outputs,
                                                           std::chrono::milliseconds timeout) {
   work::parts parts;
-  for (int root = 0; root < getSize(); ++root)
-    parts.push_back(post_part(operation::broadcast, [&](posting& made) {
+  const auto event = begin_event(asked(), "_broadcast_oop", {input});
+  for (int root = 0; root < getSize(); ++root) {
+    auto part = prepared(operation::broadcast, [&](posting& made) {
       if (outputs.size() != static_cast<std::size_t>(getSize()))
         refuse("needs one tensor for each of " + std::to_string(getSize()) + " ranks, got "
                + std::to_string(outputs.size()));
@@ -66,7 +67,9 @@ troupe_backend::work_ptr troupe_backend::allgather_uneven(const at::Tensor& inpu
       made.inputs = {input};
       at::NoGradGuard no_grad;
       output.view(-1).copy_(input.reshape(-1));
-    }));
+    });
+    parts.push_back(issue(std::move(part), event));
+  }
   return joined(c10d::OpType::ALLGATHER, timeout, std::move(parts));
 }
 
@@ -74,8 +77,9 @@ troupe_backend::work_ptr troupe_backend::reduce_scatter_uneven(
     const at::Tensor& output, const tensor_list& inputs,
     const c10d::ReduceScatterOptions& options) {
   work::parts parts;
-  for (int root = 0; root < getSize(); ++root)
-    parts.push_back(post_part(operation::reduce, [&](posting& made) {
+  const auto event = begin_event(asked(), "_reduce_oop", inputs);
+  for (int root = 0; root < getSize(); ++root) {
+    auto part = prepared(operation::reduce, [&](posting& made) {
       if (inputs.size() != static_cast<std::size_t>(getSize()))
         refuse("needs one tensor for each of " + std::to_string(getSize()) + " ranks, got "
                + std::to_string(inputs.size()));
@@ -90,7 +94,9 @@ troupe_backend::work_ptr troupe_backend::reduce_scatter_uneven(
         refuse("the rank's own tensor of the list has " + std::to_string(input.numel())
                + " elements, what it gets has " + std::to_string(output.numel()));
       made.outputs = {output};
-    }));
+    });
+    parts.push_back(issue(std::move(part), event));
+  }
   return joined(c10d::OpType::REDUCE_SCATTER, options.timeout, std::move(parts));
 }
 
@@ -110,14 +116,18 @@ troupe_backend::work_ptr troupe_backend::allgather_into_tensor_coalesced(
     tensor_list& outputs, tensor_list& inputs, const c10d::AllgatherOptions& options) {
   require_pairs(outputs, inputs);
   work::parts parts;
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    parts.push_back(post_part(operation::all_gather, [&](posting& made) {
+  const auto event =
+      begin_event(asked(), event_name(asked(), c10d::OpType::ALLGATHER_COALESCED), inputs);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    auto part = prepared(operation::all_gather, [&](posting& made) {
       made.type = require_dense({inputs[i], outputs[i]});
       require_whole(outputs[i], inputs[i], getSize(), group_.rules);
       made.inputs = {inputs[i]};
       made.outputs = {outputs[i]};
       made.count = elements_in(made.inputs);
-    }));
+    });
+    parts.push_back(issue(std::move(part), event));
+  }
   return joined(c10d::OpType::ALLGATHER_COALESCED, options.timeout, std::move(parts));
 }
 
@@ -125,15 +135,20 @@ troupe_backend::work_ptr troupe_backend::reduce_scatter_tensor_coalesced(
     tensor_list& outputs, tensor_list& inputs, const c10d::ReduceScatterOptions& options) {
   require_pairs(outputs, inputs);
   work::parts parts;
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    parts.push_back(post_part(operation::reduce_scatter, [&](posting& made) {
+  const bool nccl = asked() == "nccl";
+  const auto event =
+      begin_event(asked(), nccl ? "reduce_scatter_tensor_coalesced" : "all_reduce", inputs);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    auto part = prepared(operation::reduce_scatter, [&](posting& made) {
       made.type = require_dense({inputs[i], outputs[i]});
       require_whole(inputs[i], outputs[i], getSize(), group_.rules);
       made.reduce = reduction_of(options.reduceOp, made.type, group_.rules);
       made.inputs = premultiplied(options.reduceOp, {inputs[i]});
       made.outputs = {outputs[i]};
       made.count = elements_in(made.inputs);
-    }));
+    });
+    parts.push_back(issue(std::move(part), event));
+  }
   return joined(c10d::OpType::_REDUCE_SCATTER_BASE, options.timeout, std::move(parts));
 }
 

@@ -2,7 +2,6 @@
 
 #include <stdexcept>
 
-#include "interpose/torch/call_site.hpp"
 #include "interpose/torch/gil.hpp"
 #include "interpose/torch/watched_futures.hpp"
 
@@ -14,9 +13,10 @@ std::shared_ptr<posted_operation> posted_operation::post(std::string what,
                                                          std::uint64_t communicator,
                                                          const troupe_call& call,
                                                          const input_pieces& inputs,
-                                                         output_pieces outputs) {
-  auto posted = std::make_shared<posted_operation>(std::move(what), std::move(outputs));
-  auto site = call_site();
+                                                         output_pieces outputs, profile_event event,
+                                                         const std::string& site) {
+  auto posted =
+      std::make_shared<posted_operation>(std::move(what), std::move(outputs), std::move(event));
   auto* held = new std::shared_ptr<posted_operation>(posted);  // the callback's
   without_gil unlocked;
   auto status = troupe_issue(
@@ -46,6 +46,7 @@ void posted_operation::finish(int status, const char* text, std::int32_t source)
       why_ = what_ + ": the result could not be laid into its tensors: " + failed.what();
     }
   }
+  event_.reset();  // who waited may end the profile
   c10::intrusive_ptr<Future> waiting;
   {
     std::lock_guard lock(future_mutex_);

@@ -15,18 +15,21 @@
 #include <mutex>
 #include <string>
 
+#include "interpose/torch/profile_event.hpp"
 #include "interpose/torch/tensors.hpp"
 
 namespace troupe {
 
 class posted_operation : public std::enable_shared_from_this<posted_operation> {
  public:
-  /// Posts the call. `what` names operation and rank in sentences. Throws std::runtime_error.
+  /// Posts the call. `what` names operation and rank in sentences, `site` the program's line; the
+  /// event ends when it is done. Throws std::runtime_error.
   static std::shared_ptr<posted_operation> post(std::string what, std::uint64_t communicator,
                                                 const troupe_call& call, const input_pieces& inputs,
-                                                output_pieces outputs);
-  posted_operation(std::string what, output_pieces outputs)
-      : what_(std::move(what)), outputs_(std::move(outputs)) {}
+                                                output_pieces outputs, profile_event event,
+                                                const std::string& site);
+  posted_operation(std::string what, output_pieces outputs, profile_event event)
+      : what_(std::move(what)), outputs_(std::move(outputs)), event_(std::move(event)) {}
 
   /// Blocks until done; throws when it failed or `timeout` (0: none) passed, which leaves the
   /// operation as it is.
@@ -52,6 +55,7 @@ class posted_operation : public std::enable_shared_from_this<posted_operation> {
   enum state : int { pending, finished };
   const std::string what_;
   output_pieces outputs_;
+  profile_event event_;  // until done
   std::uint64_t id_ = 0;
   std::atomic<int> state_{pending};
   std::string why_;  // written before state_, empty: well

@@ -68,12 +68,16 @@ inline void require_alike(const tensor_list& one, const tensor_list& other) {
 
 /// What an operation's own checks leave behind: the call and its tensors.
 struct troupe_backend::posting {
+  operation op{};
+  std::string what;  ///< names operation and rank in sentences
   tensor_list inputs, outputs;
   at::ScalarType type = at::kByte;
   reduction reduce = reduction::none;
   std::uint64_t count = 0;
   int root = 0, tag = 0;
   std::vector<std::uint64_t> send_counts, recv_counts;
+  element_type element{};                ///< of what is sent: of type, by the rules
+  std::unique_ptr<input_pieces> pieces;  ///< the inputs, each in a row
 };
 
 }  // namespace troupe
