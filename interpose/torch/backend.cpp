@@ -176,6 +176,8 @@ troupe_backend::work_ptr troupe_backend::broadcast(tensor_list& tensors,
 
 troupe_backend::work_ptr troupe_backend::allreduce(tensor_list& tensors,
                                                    const c10d::AllreduceOptions& options) {
+  if (group_.rules == semantics::gloo && tensors.size() == 1 && tensors.front().is_sparse())
+    return allreduce_of_sparse(tensors.front(), options);
   return post(operation::all_reduce, c10d::OpType::ALLREDUCE, options.timeout, [&](posting& made) {
     single(tensors);
     made.type = require_dense(tensors);

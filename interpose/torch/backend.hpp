@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "interpose/torch/call_site.hpp"
+#include "interpose/torch/sparse_sum.hpp"
 #include "interpose/torch/torch_version.hpp"
 #include "interpose/torch/work.hpp"
 
@@ -112,11 +113,18 @@ class troupe_backend : public c10d_base {
   work_ptr reduce_scatter_uneven(const at::Tensor& output, const tensor_list& inputs,
                                  const c10d::ReduceScatterOptions&);
 
+  work_ptr allreduce_of_sparse(const at::Tensor&, const c10d::AllreduceOptions&);
+  std::shared_ptr<sparse_sums> sparse_order();
+  sparse_sum::operation_ptr gather_rows(at::Tensor& whole, at::Tensor& part,
+                                        const std::string& site);
+
   const group group_;
   const std::uint64_t communicator_;
   std::atomic<std::chrono::milliseconds> timeout_;
   std::atomic<std::uint64_t> sequence_{0}, monitored_barriers_{0};
   std::mutex batch_mutex_;
+  std::mutex sparse_mutex_;
+  std::shared_ptr<sparse_sums> sparse_;  ///< since the first sparse tensor
   std::optional<work::parts> batch_;     ///< what was posted since startCoalescing
 };
 

@@ -48,15 +48,29 @@ void posted_operation::finish(int status, const char* text, std::int32_t source)
   }
   event_.reset();  // who waited may end the profile
   c10::intrusive_ptr<Future> waiting;
+  std::function<void()> next;
   {
     std::lock_guard lock(future_mutex_);
     state_.store(finished, std::memory_order_release);
     waiting = future_;
+    next.swap(next_);
   }
   state_.notify_all();
+  if (next) next();
   if (!waiting) return;
   complete(*waiting);
   forget_watched(id_);
+}
+
+void posted_operation::then(std::function<void()> next) {
+  {
+    std::lock_guard lock(future_mutex_);
+    if (!done()) {
+      next_ = std::move(next);
+      return;
+    }
+  }
+  next();
 }
 
 void posted_operation::complete(Future& future) const {

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -42,6 +43,8 @@ class posted_operation : public std::enable_shared_from_this<posted_operation> {
   /// The sender's group rank of a recv, once done.
   int source() const { return source_; }
   const tensor_list& results() const { return outputs_.tensors(); }
+  /// Has `next` called when it is done, in whatever thread learns that; now if it is.
+  void then(std::function<void()> next);
   /// Completes with the list of results. Where waits on futures cannot be seen, the operation is
   /// awaited first.
   c10::intrusive_ptr<c10::ivalue::Future> future();
@@ -62,6 +65,7 @@ class posted_operation : public std::enable_shared_from_this<posted_operation> {
   int source_ = -1;
   std::mutex future_mutex_;
   c10::intrusive_ptr<c10::ivalue::Future> future_;
+  std::function<void()> next_;
 };
 
 }  // namespace troupe

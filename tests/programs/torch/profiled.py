@@ -54,6 +54,8 @@ leaves("barrier", lambda: dist.barrier(), ("all_reduce_barrier" if nccl else "ba
 leaves("two under way", lambda: [work.wait() for work in [dist.all_reduce(zeros(one), async_op=True) for one in (1, 2)]],
        ("all_reduce", [[1]]), ("all_reduce", [[2]]))
 leaves("a future", lambda: dist.all_reduce(zeros(5), async_op=True).get_future().wait(), ("all_reduce", [[5]]))
+if not nccl:
+    leaves("a sparse all_reduce", lambda: dist.all_reduce(torch.eye(3).to_sparse()), ("sparse_all_reduce", [[3, 3]]))
 if world > 1:
     peers = [f" {rank}{sign}{1 - rank}" if nccl and expect.TORCH >= (2, 0) else "" for sign in ("->", "<-")]
     sent, received = (f"send{peers[0]}", [[3]]), (f"recv{peers[1]}", [[3]])

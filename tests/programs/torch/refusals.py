@@ -9,7 +9,7 @@ nccl = dist.get_backend() == "nccl"
 me = f"rank {rank} of {world}"
 ones = torch.ones(4)
 group = dist.group.WORLD
-expect.refused("sparse", lambda: dist.all_reduce(torch.eye(3).to_sparse()), "")
+expect.refused("sparse", lambda: dist.broadcast(torch.eye(3).to_sparse(), 0), "")
 expect.refused("sizes of all_gather", lambda: dist.all_gather([torch.ones(3) for _ in range(world)], ones),
                "all_gather", me, "3 elements")
 expect.refused("sizes of all_gather_into_tensor", lambda: dist.all_gather_into_tensor(torch.ones(3), ones),
