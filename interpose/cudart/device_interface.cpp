@@ -11,7 +11,12 @@ struct troupe_device_node {
 };
 
 struct troupe_device_order {
+  struct guard {
+    std::mutex held;
+    bool dropped = false;
+  };
   std::shared_ptr<work_order> order = std::make_shared<work_order>();
+  std::shared_ptr<guard> awaited_lock = std::make_shared<guard>();
 };
 
 extern "C" int troupe_call_is_missing(const char* name) { return not_supported(name); }
@@ -45,8 +50,28 @@ void troupe_device_finish(troupe_device_node* node) {
   delete node;
 }
 
-troupe_device_order* troupe_device_make_order() { return new troupe_device_order; }
-void troupe_device_drop_order(troupe_device_order* order) { delete order; }
+troupe_device_order* troupe_device_make_order(void (*awaited)(void*, std::uint64_t),
+                                              void* argument) {
+  auto made = std::make_unique<troupe_device_order>();
+  made->order->on_awaited = [=, lock = made->awaited_lock](std::uint64_t count) {
+    const std::lock_guard hold(lock->held);
+    if (!lock->dropped) awaited(argument, count);
+  };
+  return made.release();
+}
+
+void troupe_device_drop_order(troupe_device_order* order) {
+  {
+    const std::lock_guard hold(order->awaited_lock->held);
+    order->awaited_lock->dropped = true;
+  }
+  device_runtime* rt = nullptr;
+  if (device_runtime::find(rt) == cudaSuccess) {
+    const std::lock_guard hold(rt->lock);
+    order->order->tail = nullptr;  // which knows the order
+  }
+  delete order;
+}
 
 namespace {
 
@@ -67,8 +92,8 @@ int troupe_device_is_idle(troupe_device_order* order) {
   device_runtime* rt = nullptr;
   if (device_runtime::find(rt) != cudaSuccess) return 1;
   const auto last = last_of(*rt, order);
-  if (!last || last->is_done()) return 1;
+  if (rt->look(last)) return 1;
   let_others_run();
   rt->graph.run_ready();
-  return last->is_done();
+  return rt->look(last);
 }

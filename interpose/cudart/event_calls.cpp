@@ -94,10 +94,10 @@ cudaError_t cudaEventQuery(cudaEvent_t handle) {
   TROUPE_RUNTIME(rt);
   node_ptr node;
   if (auto refused = recorded(rt, handle, node); refused) return answer(refused);
-  if (!node || node->is_done()) return cudaSuccess;
+  if (rt.look(node)) return cudaSuccess;
   let_others_run();
   rt.graph.run_ready();
-  return node->is_done() ? cudaSuccess : answer(cudaErrorNotReady);
+  return rt.look(node) ? cudaSuccess : answer(cudaErrorNotReady);
 }
 
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t from, cudaEvent_t to) {

@@ -154,9 +154,7 @@ cudaError_t device_runtime::queue(const std::vector<cudaStream_t>& handles, plan
     std::vector<node_ptr> after;
     for (auto* one : on)
       for (auto& node : device(one->device).streams.before(*one)) after.push_back(std::move(node));
-    if (step.order) after.push_back(step.order->tail);
-    auto node = graph.add(std::move(step.content), after);
-    if (step.order) step.order->tail = node;
+    auto node = graph.add(std::move(step.content), after, step.order);
     for (auto* one : on) one->tail = node;
     if (queued) *queued = std::move(node);
   }
@@ -181,7 +179,28 @@ cudaError_t device_runtime::queue_and_wait(cudaStream_t handle, plan_step step) 
 }
 
 void device_runtime::wait(const node_ptr& node) {
-  if (node && !node->is_done()) graph.wait(node);
+  if (!node) return;
+  if (!node->is_done()) graph.wait(node);
+  note_awaited(node);
+}
+
+bool device_runtime::look(const node_ptr& node) {
+  if (node && !node->is_done()) return false;
+  if (node) note_awaited(node);
+  return true;
+}
+
+void device_runtime::note_awaited(const node_ptr& node) {
+  std::vector<std::pair<std::function<void(std::uint64_t)>, std::uint64_t>> news;
+  {
+    const std::lock_guard hold(lock);
+    for (const auto& [order, count] : node->covers()) {
+      if (count <= order->awaited) continue;
+      order->awaited = count;
+      if (order->on_awaited) news.emplace_back(order->on_awaited, count);
+    }
+  }
+  for (const auto& [tell, count] : news) tell(count);
 }
 
 cudaError_t device_runtime::synchronize(device_state& device) {

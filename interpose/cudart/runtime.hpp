@@ -80,6 +80,8 @@ class device_runtime {
   /// Blocks until all of the device's work is done.
   cudaError_t synchronize(device_state& device);
   void wait(const node_ptr& node);
+  /// Is it done? If so the program knows it now, as after a wait. Null is done.
+  bool look(const node_ptr& node);
   /// What a call that waits (or frees, …) gets while this thread may not make it: a capture is
   /// under way that it would spoil. `lock` is held.
   cudaError_t refuse_in_capture();
@@ -87,6 +89,7 @@ class device_runtime {
  private:
   device_runtime(const device_profile& profile, const std::vector<int>& host_ordinals);
   static device_runtime* make(cudaError_t& why);
+  void note_awaited(const node_ptr& node);
 
   const device_profile& profile_;
   std::vector<std::unique_ptr<device_state>> devices_;

@@ -111,7 +111,7 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
   TROUPE_RUNTIME(rt);
   std::vector<node_ptr> all;
   if (auto refused = last_of(rt, handle, all); refused) return answer(refused);
-  const auto is_done = [](const node_ptr& node) { return !node || node->is_done(); };
+  const auto is_done = [&](const node_ptr& node) { return rt.look(node); };
   if (std::all_of(all.begin(), all.end(), is_done)) return cudaSuccess;
   let_others_run();
   rt.graph.run_ready();

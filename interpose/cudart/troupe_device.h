@@ -4,6 +4,8 @@
 #ifndef TROUPE_DEVICE_H
 #define TROUPE_DEVICE_H
 
+#include <stdint.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -29,8 +31,11 @@ int troupe_device_queue(void* const* streams, int count, const troupe_device_wor
 /* It is done. Once a start, by any thread. */
 void troupe_device_finish(troupe_device_node* node);
 
-/* Work of one order is done one after another, whatever streams it is on. */
-troupe_device_order* troupe_device_make_order(void);
+/* Work of one order is done one after another, whatever streams it is on. awaited: the program has
+ * waited for the first COUNT pieces of it, or found them done; called by the thread that did, never
+ * after the order is dropped. */
+troupe_device_order* troupe_device_make_order(void (*awaited)(void* argument, uint64_t count),
+                                              void* argument);
 void troupe_device_drop_order(troupe_device_order* order);
 /* Blocks until all of the order's work that is queued is done. */
 void troupe_device_wait_for(troupe_device_order* order);

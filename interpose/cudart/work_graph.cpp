@@ -18,21 +18,38 @@ work_graph::~work_graph() {
   if (worker_.joinable()) worker_.join();
 }
 
-node_ptr work_graph::add(work what, std::span<const node_ptr> after) {
+void work_node::cover(const std::shared_ptr<work_order>& order, std::uint64_t count) {
+  for (auto& [known, so_far] : covers_)
+    if (known == order) {
+      so_far = std::max(so_far, count);
+      return;
+    }
+  covers_.emplace_back(order, count);
+}
+
+node_ptr work_graph::add(work what, std::span<const node_ptr> after,
+                         const std::shared_ptr<work_order>& order) {
   auto node = std::make_shared<work_node>();
   node->begin_ns_ = outside_.now_ns();
   node->what_ = std::move(what);
   const std::lock_guard hold(lock_);
   if (node->what_.what == work::kind::starts || node->what_.what == work::kind::calls_host)
     need_worker();
-  for (const auto& one : after) {
-    if (!one) continue;
+  const auto comes_after = [&](const node_ptr& one) {
+    if (!one) return;
+    for (const auto& [of, count] : one->covers_)
+      if (count > of->awaited) node->cover(of, count);
     if (one->is_done()) {
       node->begin_ns_ = std::max(node->begin_ns_, one->end_ns_);
-      continue;
+      return;
     }
     one->before_.push_back(node);
     ++node->lacks_;
+  };
+  for (const auto& one : after) comes_after(one);
+  if (order) {
+    comes_after(std::exchange(order->tail, node));
+    node->cover(order, ++order->count);
   }
   if (node->lacks_ == 0) make_ready(node);
   return node;

@@ -21,6 +21,7 @@
 #include <mutex>
 #include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace troupe {
@@ -40,15 +41,30 @@ struct work {
   std::function<void(const node_ptr&)> run = {};
 };
 
+/// Pieces of work that must be done one after another, whatever streams they are on (a
+/// communicator's operations); and of how many of them the program knows that they are done.
+struct work_order {
+  node_ptr tail;
+  std::uint64_t count = 0, awaited = 0;
+  /// The program has waited for the first `count` pieces.
+  std::function<void(std::uint64_t count)> on_awaited = {};
+};
+
 class work_node {
  public:
   bool is_done() const { return done_.load(std::memory_order_acquire); }
   /// Once done.
   std::uint64_t end_ns() const { return end_ns_; }
+  /// How many pieces of each order are done when it is.
+  using covered = std::vector<std::pair<std::shared_ptr<work_order>, std::uint64_t>>;
+  const covered& covers() const { return covers_; }
 
  private:
   friend class work_graph;
+  void cover(const std::shared_ptr<work_order>& order, std::uint64_t count);
+
   work what_;
+  covered covers_;
   std::uint64_t begin_ns_ = 0, end_ns_ = 0;
   std::size_t lacks_ = 0;
   std::vector<node_ptr> before_;  ///< what comes after it
@@ -67,8 +83,10 @@ class work_graph {
   /// Unfinished work is dropped.
   ~work_graph();
 
-  /// Queues the piece; runs nothing. Null pointers among `after` are nothing.
-  node_ptr add(work what, std::span<const node_ptr> after);
+  /// Queues the piece; runs nothing. Null pointers among `after` are nothing. Of an order, it also
+  /// comes after that one's last piece (orders are their users' to guard).
+  node_ptr add(work what, std::span<const node_ptr> after,
+               const std::shared_ptr<work_order>& order = nullptr);
   /// A piece that `starts` is done. By any thread, once.
   void finish(const node_ptr& node);
   /// Runs what is ready, if it is not a host function, until nothing is.

@@ -13,9 +13,7 @@ node_ptr executable_plan::queue(work_graph& graph, const std::vector<node_ptr>& 
     std::vector<node_ptr> before;
     if (step.after.empty()) before = after;
     for (auto place : step.after) before.push_back(nodes[place]);
-    if (step.order) before.push_back(step.order->tail);
-    nodes.push_back(graph.add(step.content, before));
-    if (step.order) step.order->tail = nodes.back();
+    nodes.push_back(graph.add(step.content, before, step.order));
     if (step.is_last) lasts.push_back(nodes.back());
   }
   return graph.add({}, lasts);

@@ -17,12 +17,6 @@
 
 namespace troupe {
 
-/// Pieces of work that must be queued one after another, whatever streams they are on
-/// (a communicator's operations).
-struct work_order {
-  node_ptr tail;
-};
-
 struct plan_step {
   enum class type : std::uint8_t { kernel, copy, fill, host, child, empty };
   type what = type::empty;

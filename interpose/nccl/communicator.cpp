@@ -33,7 +33,7 @@ communicator::communicator(std::string store_key, int device, bool blocking, std
       device_(device),
       blocking_(blocking),
       name_(std::move(name)),
-      order_(troupe_device_make_order()) {}
+      order_(troupe_device_make_order(note_awaited, this)) {}
 
 communicator::~communicator() { troupe_device_drop_order(order_); }
 
@@ -112,6 +112,30 @@ void communicator::abort() {
   }
   if (state_ != ncclInProgress && exists()) troupe_abort_communicator(id_);
   for (auto& [at, call] : open) call->give_up();
+}
+
+void communicator::begin_piece() {
+  const std::lock_guard hold(lock_);
+  pieces_.emplace_back();
+}
+
+void communicator::issued(std::uint64_t operation) {
+  const std::lock_guard hold(lock_);
+  if (!pieces_.empty()) pieces_.back().push_back(operation);
+}
+
+void communicator::note_awaited(void* self, std::uint64_t count) {
+  auto& me = *static_cast<communicator*>(self);
+  std::vector<std::uint64_t> operations;
+  {
+    const std::lock_guard hold(me.lock_);
+    for (; me.awaited_ < count && !me.pieces_.empty(); ++me.awaited_) {
+      const auto& piece = me.pieces_.front();
+      operations.insert(operations.end(), piece.begin(), piece.end());
+      me.pieces_.pop_front();
+    }
+  }
+  for (auto operation : operations) troupe_wait(operation, 0);  // they are done: it is told
 }
 
 void communicator::enter(const std::shared_ptr<open_call>& call) {

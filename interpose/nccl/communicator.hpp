@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -72,6 +73,9 @@ class communicator : public std::enable_shared_from_this<communicator> {
     /// It is not waited for any more; nothing of the program's is touched when this returns.
     virtual void give_up() = 0;
   };
+  /// Its next piece of work begins; the operations are then issued.
+  void begin_piece();
+  void issued(std::uint64_t operation);
   void enter(const std::shared_ptr<open_call>& call);
   void leave(const open_call* call);
 
@@ -81,6 +85,8 @@ class communicator : public std::enable_shared_from_this<communicator> {
 
  private:
   communicator(std::string store_key, int device, bool blocking, std::string name);
+  /// The program has waited for the first `count` pieces: edges of the graph.
+  static void note_awaited(void* self, std::uint64_t count);
   ncclResult_t settle(const result<new_group>& met);
 
   const std::string store_key_;
@@ -97,6 +103,9 @@ class communicator : public std::enable_shared_from_this<communicator> {
   std::atomic<ncclResult_t> state_ = ncclInProgress;
   std::atomic<bool> aborted_ = false, finalized_ = false;
   std::map<const open_call*, std::shared_ptr<open_call>> open_;
+  /// By piece, from the first that was not awaited on; and how many were.
+  std::deque<std::vector<std::uint64_t>> pieces_;
+  std::uint64_t awaited_ = 0;
   std::map<int, std::shared_ptr<const premultiplication>> premultiplications_;
   int next_op_ = ncclNumOps;
 };

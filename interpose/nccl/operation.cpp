@@ -13,6 +13,13 @@
 namespace troupe {
 namespace {
 
+/// Messages alone, which are told to keep their streams' order only.
+bool is_by_stream(const std::vector<nccl_call>& calls) {
+  return settings().messages_by_stream
+         && std::all_of(calls.begin(), calls.end(),
+                        [](const nccl_call& call) { return is_point_to_point(call.op); });
+}
+
 /// The calls of a group, once their streams have got to them.
 struct running_group {
   std::atomic<std::size_t> left;
@@ -27,8 +34,8 @@ struct running_group {
 class running_call final : public communicator::open_call,
                            public std::enable_shared_from_this<running_call> {
  public:
-  running_call(const nccl_call& call, std::shared_ptr<running_group> group)
-      : on_(call.on), group_(std::move(group)) {}
+  running_call(const nccl_call& call, std::shared_ptr<running_group> group, bool by_stream)
+      : on_(call.on), group_(std::move(group)), by_stream_(by_stream) {}
 
   void issue(const nccl_call& call);
   void give_up() override {
@@ -66,6 +73,7 @@ class running_call final : public communicator::open_call,
 
   std::shared_ptr<communicator> on_;
   std::shared_ptr<running_group> group_;
+  const bool by_stream_;
   std::mutex lock_;
   std::uint64_t issued_ = 0;
   bool failed_ = false, ended_ = false;
@@ -109,6 +117,7 @@ void running_call::issue(const nccl_call& call) {
     failed_ = true;
   } else {
     issued_ = operation;
+    if (!by_stream_) on_->issued(operation);
   }
   hold.unlock();
   if (operation) troupe_follow(operation);
@@ -118,13 +127,14 @@ void running_call::issue(const nccl_call& call) {
 void start(void* argument, troupe_device_node* node) {
   const auto& calls = *static_cast<std::vector<nccl_call>*>(argument);
   auto group = std::make_shared<running_group>();
+  if (!is_by_stream(calls)) calls.front().on->begin_piece();
   group->left = calls.size();
   group->node = node;
   for (const auto& call : calls) {
     if (call.on->is_aborted())
       group->one_ended();
     else
-      std::make_shared<running_call>(call, group)->issue(call);
+      std::make_shared<running_call>(call, group, is_by_stream(calls))->issue(call);
   }
 }
 
@@ -137,11 +147,9 @@ ncclResult_t queue(std::vector<nccl_call> calls) {
   for (const auto& call : calls)
     if (std::find(streams.begin(), streams.end(), call.stream) == streams.end())
       streams.push_back(call.stream);
-  const bool only_messages = std::all_of(
-      calls.begin(), calls.end(), [](const nccl_call& call) { return is_point_to_point(call.op); });
   const auto on = calls.front().on;
   troupe_device_work work{start, release, nullptr, on->order()};
-  if (only_messages && settings().messages_by_stream) work.order = nullptr;
+  if (is_by_stream(calls)) work.order = nullptr;
   work.argument = new std::vector<nccl_call>(std::move(calls));
   int now = 0;
   if (cudaGetDevice(&now) != cudaSuccess) return ncclUnhandledCudaError;

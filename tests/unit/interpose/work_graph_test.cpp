@@ -197,6 +197,25 @@ TEST_CASE("a circle of steps is refused, and a copied plan is its own") {
   CHECK_FALSE(plan.has(&second));
 }
 
+TEST_CASE("a piece knows how much of each order is done when it is") {
+  bench b;
+  auto &one = b.streams.create(true), &other = b.streams.create(true);
+  const auto first = std::make_shared<work_order>(), second = std::make_shared<work_order>();
+  node_ptr open;
+  one.tail = b.graph.add(b.open(open), b.streams.before(one), first);
+  b.graph.run_ready();
+  one.tail = b.graph.add(b.step('a'), b.streams.before(one), second);
+  const auto apart = b.graph.add(b.step('x'), b.streams.before(other), second);
+  const auto both = b.graph.add({}, std::vector{one.tail, apart});
+  CHECK(one.tail->covers() == work_node::covered{{first, 1}, {second, 1}});
+  CHECK(both->covers() == work_node::covered{{first, 1}, {second, 2}});
+  b.graph.finish(open);
+  b.graph.wait(both);
+  first->awaited = 1;  // what the program knows is not handed on
+  CHECK(b.graph.add({}, std::vector{both})->covers() == work_node::covered{{second, 2}});
+  first->tail = second->tail = nullptr;
+}
+
 TEST_CASE("pieces of one order run one after another, whatever streams they are on") {
   bench b;
   auto &one = b.streams.create(true), &other = b.streams.create(true);
