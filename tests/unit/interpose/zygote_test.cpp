@@ -156,7 +156,7 @@ TEST_CASE("ranks are forked from one parent, with their variables and numbers of
 
 TEST_CASE("an interrupt ends forked ranks as it ends plain programs") {
   scratch_folder folder;
-  const auto script = folder.file("program.py", "import time\nprint('ready')\ntime.sleep(100)\n");
+  const auto script = folder.file("program.py", "import time\nprint('ready'); time.sleep(100)\n");
   launched_run run({python, script}, 2);
   CHECK(run.line_of(0) == "ready");
   CHECK(run.line_of(1) == "ready");
@@ -166,7 +166,7 @@ TEST_CASE("an interrupt ends forked ranks as it ends plain programs") {
     CHECK(WIFSIGNALED(run.ends[rank].wait_status));
     CHECK(WTERMSIG(run.ends[rank].wait_status) == SIGINT);
     const auto errors = run.errors_of(rank);
-    CHECK(errors.find("Traceback (most recent call last):\n  File \"" + script + "\", line 3")
+    CHECK(errors.find("Traceback (most recent call last):\n  File \"" + script + "\", line 2")
           == 0);
     CHECK(errors.find("zygote") == std::string::npos);
     CHECK(errors.find("KeyboardInterrupt\n") != std::string::npos);
