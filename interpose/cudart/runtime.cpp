@@ -86,8 +86,10 @@ device_runtime* device_runtime::make(cudaError_t& why) {
   if (const char* libraries = std::getenv("TROUPE_KERNELS"))
     if (auto loaded = registered_kernels().load(libraries); !loaded)
       return refuse(loaded.error().context);
-  const auto on_host =
-      number_from("TROUPE_DEVICES", std::max(devices_per_host, number_from("LOCAL_WORLD_SIZE", 1)));
+  int at_least = devices_per_host;  // a host has one for each of its ranks
+  for (const auto* ranks : {"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"})
+    at_least = std::max(at_least, number_from(ranks, 1));
+  const auto on_host = number_from("TROUPE_DEVICES", at_least);
   const auto visible = visible_devices(on_host);
   if (visible.empty()) why = cudaErrorNoDevice;
   if (visible.empty()) return nullptr;
