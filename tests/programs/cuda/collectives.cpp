@@ -199,6 +199,7 @@ void communicators() {
   ncclResult_t state = ncclInProgress;
   while (state == ncclInProgress) NCCL(ncclCommGetAsyncError(patient, &state));
   CHECK(state == ncclSuccess);
+  remove_shared_files();
   auto* one = to_device(filled(1, 1));
   NCCL(ncclAllReduce(one, one, 1, ncclFloat, ncclSum, patient, me.stream));
   CHECK(from_device(one, 1, me.stream)[0] == static_cast<float>(me.size));

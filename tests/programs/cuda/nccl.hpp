@@ -42,6 +42,16 @@ inline int number_in(const char* name) {
 inline int my_rank() { return number_in("RANK"); }
 inline int world_size() { return number_in("WORLD_SIZE"); }
 
+inline std::vector<std::string>& shared_files() {
+  static std::vector<std::string> files;
+  return files;
+}
+/// Once all have read them: a rank that is killed removes nothing.
+inline void remove_shared_files() {
+  for (const auto& file : shared_files()) ::unlink(file.c_str());
+  shared_files().clear();
+}
+
 /// Rank 0's, told to the others by a file that is named for the run.
 inline ncclUniqueId shared_id(const std::string& what = "id") {
   const char* port = std::getenv("MASTER_PORT");
@@ -62,11 +72,7 @@ inline ncclUniqueId shared_id(const std::string& what = "id") {
     CHECK(::read(file, &id, sizeof id) == sizeof id);
     ::close(file);
   }
-  static std::string to_remove;
-  if (my_rank() == 0 && to_remove.empty()) {
-    to_remove = path;
-    std::atexit([] { ::unlink(to_remove.c_str()); });
-  }
+  if (my_rank() == 0) shared_files().push_back(path);
   return id;
 }
 
@@ -81,6 +87,7 @@ inline member join_world() {
   member me{nullptr, nullptr, my_rank(), world_size()};
   CUDA(cudaSetDevice(number_in("LOCAL_RANK")));
   NCCL(ncclCommInitRank(&me.comm, me.size, shared_id(), me.rank));
+  remove_shared_files();
   CUDA(cudaStreamCreateWithFlags(&me.stream, cudaStreamNonBlocking));
   return me;
 }
