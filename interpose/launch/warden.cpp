@@ -342,7 +342,10 @@ void warden::pass_on(int signal) {
   if (launched_) {
     const auto ranks = launched_->alive();
     for (const auto pid : ranks) ::kill(pid, signal);
-    if (program_ > 0 && !heard_until_ && (ranks.empty() || signal == SIGKILL))
+    if (program_ <= 0 || heard_until_) return;
+    if (rank_failed_ && ranks.empty())
+      heard_until_ = steady::now() + last_words;
+    else if (ranks.empty() || signal == SIGKILL)
       ::kill(-program_, signal);
     return;
   }

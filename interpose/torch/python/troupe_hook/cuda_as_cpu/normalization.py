@@ -87,6 +87,25 @@ def normalize_on_cpu(batchnorm):
     kind.forward = forward
 
 
+def gather_in_a_row(functions):
+    """The layer gathers into a matrix of one row, as NCCL takes it; gloo, which has another way there, wants the shape."""
+    import torch.distributed as dist
+
+    class Gathering:
+        def __getattr__(self, name):
+            return getattr(dist, name)
+
+    def in_a_row(name):
+        def gather(whole, *arguments, **named):
+            return getattr(dist, name)(whole.view(-1), *arguments, **named)
+
+        return staticmethod(gather)
+
+    for name in ("_all_gather_base", "all_gather_into_tensor", "all_gather_single"):
+        setattr(Gathering, name, in_a_row(name))
+    functions.dist = Gathering()
+
+
 def accept_in_ddp(distributed):
     """DDP asks for a GPU of a module with such layers."""
     distributed.DistributedDataParallel._passing_sync_batchnorm_handle = lambda self, module: None
@@ -95,5 +114,6 @@ def accept_in_ddp(distributed):
 PATCHES = [
     ("torch", give_operators),
     ("torch.nn.modules.batchnorm", normalize_on_cpu),
+    ("torch.nn.modules._functions", gather_in_a_row),
     ("torch.nn.parallel.distributed", accept_in_ddp),
 ]
