@@ -92,7 +92,7 @@ class stall_watch {
   void doubt(const picture& now) {
     auto waits = quiet_.due(clock());
     if (waits.empty()) return;
-    with_open([=, this, ended = now.ended](std::vector<open_operation> open) mutable {
+    with_open([=, this, ended = now.ended](std::vector<open_operation> open) {
       const wait_graph stuck{run_.world, waits, ended, open};
       if (!stuck.stuck().empty()) {
         warn(stuck, fmt::format("suspected deadlock, nothing has come of it for {} s: ",
@@ -101,8 +101,7 @@ class stall_watch {
       }
       std::set<rank_id> outside;
       if (!quiet_.all_quiet(clock(), outside)) return quiet_.looked(clock(), false);
-      ended.insert(outside.begin(), outside.end());
-      const wait_graph behind{run_.world, waits, ended, std::move(open)};
+      const wait_graph behind{run_.world, waits, ended, std::move(open), outside};
       if (!behind.stuck().empty())
         warn(behind, fmt::format("no rank has called anything for {} s: ",
                                  seconds(quiet_.quiet_for(clock(), behind.stuck()))));

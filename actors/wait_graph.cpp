@@ -9,8 +9,9 @@
 namespace troupe {
 
 wait_graph::wait_graph(std::uint32_t world, const std::vector<rank_wait>& waits,
-                       const std::set<rank_id>& ended, std::vector<open_operation> open)
-    : world_(world), ended_(ended), open_(std::move(open)) {
+                       const std::set<rank_id>& ended, std::vector<open_operation> open,
+                       const std::set<rank_id>& busy)
+    : world_(world), ended_(ended), busy_(busy), open_(std::move(open)) {
   std::map<std::pair<rank_id, operation_id>, reason> calls;
   for (const auto& operation : open_)
     for (const auto& call : operation.callers)
@@ -101,7 +102,9 @@ std::string wait_graph::sentence_of(const std::vector<rank_id>& named) const {
       text += fmt::format(" and waits for rank {}", named[(n + 1) % named.size()].value);
     else if (!operation->lacking.empty())
       text += fmt::format(" and waits for rank {}{}", operation->lacking.front().value,
-                          ended_.contains(operation->lacking.front()) ? ", which has ended" : "");
+                          ended_.contains(operation->lacking.front())  ? ", which has ended"
+                          : busy_.contains(operation->lacking.front()) ? ", which calls nothing"
+                                                                       : "");
   }
   if (named.size() > named_max) text += fmt::format("; and {} more", named.size() - named_max);
   if (const auto others = stuck_.size() - named.size())

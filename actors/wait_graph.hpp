@@ -51,9 +51,11 @@ struct rank_wait {
 
 class wait_graph {
  public:
-  /// Ranks in `ended` call nothing any more; all ranks that are neither there nor in `waits` may.
+  /// Ranks in `ended` call nothing any more, those in `busy` are taken not to (they have called
+  /// nothing for long); all ranks that are neither there nor in `waits` may.
   wait_graph(std::uint32_t world, const std::vector<rank_wait>& waits,
-             const std::set<rank_id>& ended, std::vector<open_operation> open);
+             const std::set<rank_id>& ended, std::vector<open_operation> open,
+             const std::set<rank_id>& busy = {});
 
   /// Ranks that can never go on, ascending.
   const std::set<rank_id>& stuck() const { return stuck_; }
@@ -69,7 +71,9 @@ class wait_graph {
     const open_operation::caller* call;
   };
   bool can_complete(const open_operation& operation) const;
-  bool acts(rank_id rank) const { return !stuck_.contains(rank) && !ended_.contains(rank); }
+  bool acts(rank_id rank) const {
+    return !stuck_.contains(rank) && !ended_.contains(rank) && !busy_.contains(rank);
+  }
   bool can_go_on(rank_id rank) const;
   const reason& why(rank_id rank) const;
   std::optional<rank_id> next(rank_id rank) const;
@@ -78,7 +82,7 @@ class wait_graph {
   std::string sentence_of(const std::vector<rank_id>& named) const;
 
   std::uint32_t world_;
-  std::set<rank_id> ended_;
+  std::set<rank_id> ended_, busy_;
   std::vector<open_operation> open_;
   std::map<rank_id, std::vector<reason>> reasons_;  // of the ranks that wait for known operations
   std::set<rank_id> stuck_;

@@ -66,7 +66,7 @@ TEST_CASE("a run in which nothing is called for five minutes says who waits for 
   REQUIRE(outcome.report->warnings.size() == 1);
   CHECK_THAT(outcome.report->warnings.front().text,
              Contains("no rank has called anything for 300 s") && Contains("rank 0 called barrier")
-                 && Contains("and waits for rank 1"));
+                 && Contains("and waits for rank 1, which calls nothing"));
 }
 
 TEST_CASE("slow ranks that get on are not warned of") {
