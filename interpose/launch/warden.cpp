@@ -32,7 +32,7 @@ namespace {
 using steady = std::chrono::steady_clock;
 
 /// What a program that starts ranks has to say why they failed, once they are gone.
-constexpr std::chrono::seconds last_words{2};
+constexpr std::chrono::seconds last_words{5};
 
 class warden {
  public:

@@ -135,8 +135,6 @@ if dist.get_backend() == "gloo":
     what_does_not_exist()
     in_a_group()
     trained()
-    dropped = of_rank(rank)  # nobody waits for it, yet everyone's counterpart completes
-    dist.all_reduce(dropped, async_op=True)
 else:
     is_refused()
 expect.finish()
