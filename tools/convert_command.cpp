@@ -24,6 +24,7 @@
 #include "tools/json_output.hpp"
 #include "tools/rank_list.hpp"
 #include "tools/replacement_file.hpp"
+#include "tools/verb_failure.hpp"
 
 namespace troupe {
 namespace {
@@ -41,11 +42,6 @@ struct convert_options {
   timeline_format format{};
   bool quiet = false;
 };
-
-int complain(errc code, const std::string& text) {
-  std::fprintf(stderr, "troupe convert: %s\n", text.c_str());
-  return exit_status(code);
-}
 
 /// Everything of the trace but its nodes, the slot intervals by rank. A cut trace says so in its
 /// metadata.
@@ -111,8 +107,8 @@ int fail(const error& why, nlohmann::ordered_json report, const std::string& jso
   report["outcome"] = to_string(why.code);
   report["findings"].push_back(finding(to_string(why.code), to_string(why)));
   if (auto written = write_json(json, report); !written)
-    complain(written.error().code, written.error().context);
-  return complain(why.code, to_string(why));
+    complain("convert", written.error().code, written.error().context);
+  return complain("convert", why.code, to_string(why));
 }
 
 void print_summary(const convert_options& options, const nlohmann::ordered_json& report) {
@@ -153,7 +149,7 @@ int convert(const convert_options& options) {
   report["wall_ns"] = std::chrono::nanoseconds(std::chrono::steady_clock::now() - began).count();
   if (!options.quiet) print_summary(options, report);
   if (auto written = write_json(options.json, report); !written)
-    return complain(written.error().code, written.error().context);
+    return complain("convert", written.error().code, written.error().context);
   return 0;
 }
 
@@ -195,19 +191,19 @@ int convert_command(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& wrong) {
     if (wrong.get_exit_code() == 0) return app.exit(wrong);
-    return complain(errc::usage, std::string{wrong.what()} + " (troupe convert --help)");
+    return complain("convert", errc::usage, std::string{wrong.what()} + " (troupe convert --help)");
   }
   if (auto place = check_json_place(options.json, {options.in, options.out}); !place)
-    return complain(place.error().code, to_string(place.error()));
+    return complain("convert", place.error().code, to_string(place.error()));
   std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of write(2), not a death
   if (is_goal_file(options.in)) {
     if (!options.ranks.empty())
-      return complain(errc::usage, "--ranks: a GOAL schedule is converted whole");
+      return complain("convert", errc::usage, "--ranks: a GOAL schedule is converted whole");
     return convert_goal({options.in, options.out, options.json, options.quiet});
   }
   const auto format = format_of(options.out);
   if (!format)
-    return complain(errc::usage,
+    return complain("convert", errc::usage,
                     options.out + ": expected a name that ends in .json, .perfetto or .pftrace");
   options.format = *format;
   return convert(options);

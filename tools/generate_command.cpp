@@ -10,14 +10,10 @@
 #include "tools/commands.hpp"
 #include "tools/goal_conversion.hpp"
 #include "tools/json_output.hpp"
+#include "tools/verb_failure.hpp"
 
 namespace troupe {
 namespace {
-
-int complain(errc code, const std::string& text) {
-  std::fprintf(stderr, "troupe generate: %s\n", text.c_str());
-  return exit_status(code);
-}
 
 std::string list_of_patterns() {
   std::string text = "Patterns:\n";
@@ -27,16 +23,6 @@ std::string list_of_patterns() {
     text += "  " + name + each.what + "\n";
   }
   return text;
-}
-
-int fail(const error& why, const std::string& json) {
-  const nlohmann::ordered_json all{
-      {"outcome", to_string(why.code)},
-      {"findings",
-       nlohmann::ordered_json::array({{{"kind", to_string(why.code)}, {"text", to_string(why)}}})}};
-  if (auto written = write_json(json, all); !written)
-    complain(written.error().code, written.error().context);
-  return complain(why.code, to_string(why));
 }
 
 }  // namespace
@@ -79,21 +65,23 @@ int generate_command(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& wrong) {
     if (wrong.get_exit_code() == 0) return app.exit(wrong);
-    return complain(errc::usage, std::string{wrong.what()} + " (troupe generate --help)");
+    return complain("generate", errc::usage,
+                    std::string{wrong.what()} + " (troupe generate --help)");
   }
   if (auto place = check_json_place(json, {out}); !place)
-    return complain(place.error().code, to_string(place.error()));
+    return complain("generate", place.error().code, to_string(place.error()));
   if (!out.ends_with(".goal") && !out.ends_with(".bin"))
-    return fail({errc::usage, out + ": expected a name that ends in .goal or .bin"}, json);
+    return fail("generate", {errc::usage, out + ": expected a name that ends in .goal or .bin"},
+                json);
   std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of write(2), not a death
   const auto schedule = goal::make_pattern(name, options);
-  if (!schedule) return fail(schedule.error(), json);
+  if (!schedule) return fail("generate", schedule.error(), json);
   auto report = write_goal_file(*schedule, out);
-  if (!report) return fail(report.error(), json);
+  if (!report) return fail("generate", report.error(), json);
   report->update({{"pattern", name}});
   if (!quiet) std::fputs(closing_line(*report).c_str(), stderr);
   if (auto written = write_json(json, *report); !written)
-    return complain(written.error().code, written.error().context);
+    return complain("generate", written.error().code, written.error().context);
   return 0;
 }
 

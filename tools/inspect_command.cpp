@@ -11,27 +11,9 @@
 #include "tools/goal_report.hpp"
 #include "tools/inspect_report.hpp"
 #include "tools/json_output.hpp"
+#include "tools/verb_failure.hpp"
 
 namespace troupe {
-namespace {
-
-int complain(errc code, const std::string& text) {
-  std::fprintf(stderr, "troupe inspect: %s\n", text.c_str());
-  return exit_status(code);
-}
-
-int fail(const error& why, const std::string& json) {
-  const nlohmann::ordered_json all{
-      {"outcome", to_string(why.code)},
-      {"findings",
-       nlohmann::ordered_json::array({{{"kind", to_string(why.code)}, {"text", to_string(why)}}})}};
-  if (auto written = write_json(json, all); !written)
-    complain(written.error().code, written.error().context);
-  return complain(why.code, to_string(why));
-}
-
-}  // namespace
-
 int inspect_command(int argc, char** argv) {
   CLI::App app{
       "Says what is in the trace or GOAL schedule F: operations, traffic between ranks, "
@@ -59,27 +41,27 @@ int inspect_command(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& wrong) {
     if (wrong.get_exit_code() == 0) return app.exit(wrong);
-    return complain(errc::usage, std::string{wrong.what()} + " (troupe inspect --help)");
+    return complain("inspect", errc::usage, std::string{wrong.what()} + " (troupe inspect --help)");
   }
 
   if (auto place = check_json_place(json, {file}); !place)
-    return complain(place.error().code, to_string(place.error()));
+    return complain("inspect", place.error().code, to_string(place.error()));
   if (is_goal_file(file)) return inspect_goal({file, json, traffic, ranks});
   auto trace = prism_trace_reader::open(file);
-  if (!trace) return fail(trace.error(), json);
+  if (!trace) return fail("inspect", trace.error(), json);
   if ((*trace)->is_cut())
     std::fprintf(stderr, "troupe inspect: warning: %s\n", (*trace)->cut_text().c_str());
   auto summary = summarize(**trace);
-  if (!summary) return fail(summary.error(), json);
+  if (!summary) return fail("inspect", summary.error(), json);
   if (!json.empty())
     if (auto written = write_json(json, to_json(**trace, *summary)); !written)
-      return complain(written.error().code, written.error().context);
+      return complain("inspect", written.error().code, written.error().context);
   if (json == "-") return 0;
   auto text = overview_text(**trace, *summary);
   if (traffic) text += traffic_text(*summary);
   if (ranks) text += ranks_text(*summary);
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-    return complain(errc::no_resources, "cannot write to standard output");
+    return complain("inspect", errc::no_resources, "cannot write to standard output");
   return 0;
 }
 

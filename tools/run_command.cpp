@@ -21,6 +21,7 @@
 #include "tools/json_output.hpp"
 #include "tools/run_report.hpp"
 #include "tools/run_session.hpp"
+#include "tools/verb_failure.hpp"
 
 namespace troupe {
 namespace {
@@ -49,21 +50,6 @@ std::uint64_t runner_cpu_ns() {
            + static_cast<std::uint64_t>(t.tv_usec) * 1000;
   };
   return ns(used.ru_utime) + ns(used.ru_stime);
-}
-
-int complain(errc code, const std::string& text) {
-  std::fprintf(stderr, "troupe run: %s\n", text.c_str());
-  return exit_status(code);
-}
-
-int fail_early(const error& why, const std::string& json) {
-  nlohmann::ordered_json all{
-      {"outcome", to_string(why.code)},
-      {"findings",
-       nlohmann::ordered_json::array({{{"kind", to_string(why.code)}, {"text", to_string(why)}}})}};
-  if (auto written = write_json(json, all); !written)
-    complain(written.error().code, written.error().context);
-  return complain(why.code, to_string(why));
 }
 
 /// Refuses what CLI11 would read as another value: nothing, and a number below 0 (as a huge one).
@@ -233,26 +219,27 @@ int run_command(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& wrong) {
     if (wrong.get_exit_code() == 0) return app.exit(wrong);
-    return complain(errc::usage, std::string{wrong.what()} + " (troupe run --help)");
+    return complain("run", errc::usage, std::string{wrong.what()} + " (troupe run --help)");
   }
   if (capacity->count() && options.tensor_bytes_max == 0)
-    return fail_early({errc::usage, "--tensor-memory 0 would hold no tensor at all"}, json);
+    return fail("run", {errc::usage, "--tensor-memory 0 would hold no tensor at all"}, json);
   if (auto found = look_for_launcher(options, world->count() > 0); !found)
-    return fail_early(found.error(), json);
+    return fail("run", found.error(), json);
   if (auto placed = place_on_hosts(options, world->count() > 0, hosts, per_host); !placed)
-    return fail_early(placed.error(), json);
+    return fail("run", placed.error(), json);
   options.warn_after = nanos{static_cast<std::int64_t>(warn_after * 1e9)};
   if (!slots->count()) options.slots = std::min(cores, options.world);
   if (options.slots > options.world)
-    return fail_early({errc::usage, fmt::format("--slots {} is more than the --world of {} ranks: "
-                                                "a slot more than a rank can never be used",
-                                                options.slots, options.world)},
-                      json);
+    return fail("run",
+                {errc::usage, fmt::format("--slots {} is more than the --world of {} ranks: "
+                                          "a slot more than a rank can never be used",
+                                          options.slots, options.world)},
+                json);
   if (options.trace.empty() && !no_trace) options.trace = fresh_trace_name();
   std::vector<std::string> own_files;
   if (!options.trace.empty()) own_files = {options.trace, options.trace + ".journal"};
   if (auto place = check_json_place(json, own_files); !place)
-    return complain(place.error().code, to_string(place.error()));
+    return complain("run", place.error().code, to_string(place.error()));
   options.output_to_stderr = json == "-";
   options.progress = !quiet;
   // Errors of write(2), not deaths: the output's relay and the trace's writer see to them.
@@ -260,7 +247,7 @@ int run_command(int argc, char** argv) {
 
   run_tables tables;
   auto report = run_here(options, tables);
-  if (!report) return fail_early(report.error(), json);
+  if (!report) return fail("run", report.error(), json);
   const run_account account{*report,       tables,          options.world,           options.slots,
                             options.trace, runner_cpu_ns(), options.tensor_bytes_max};
   if (!quiet || report->outcome != errc::none) {
@@ -276,7 +263,7 @@ int run_command(int argc, char** argv) {
                  "troupe run: --tensor-memory limited nothing: no rank imported a torch whose "
                  "tensors can be counted\n");
   if (auto written = write_json(json, to_json(account)); !written)
-    return complain(written.error().code, written.error().context);
+    return complain("run", written.error().code, written.error().context);
   return exit_status(report->outcome);
 }
 

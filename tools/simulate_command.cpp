@@ -17,6 +17,7 @@
 #include "tools/json_output.hpp"
 #include "tools/network_parameters.hpp"
 #include "tools/simulate_report.hpp"
+#include "tools/verb_failure.hpp"
 
 namespace troupe {
 namespace {
@@ -28,11 +29,6 @@ struct simulate_options {
 };
 
 volatile std::sig_atomic_t was_interrupted = 0;
-
-int complain(errc code, const std::string& text) {
-  std::fprintf(stderr, "troupe simulate: %s\n", text.c_str());
-  return exit_status(code);
-}
 
 /// Defaults, then the preset's, then the file's, then those of the command line.
 result<loggops_parameters> parameters_of(const simulate_options& options) {
@@ -81,11 +77,11 @@ class simulation_progress {
 int fail(const error& why, nlohmann::ordered_json findings, const std::string& json) {
   if (findings.empty()) {
     findings.push_back({{"kind", to_string(why.code)}, {"text", to_string(why)}});
-    complain(why.code, to_string(why));
+    complain("simulate", why.code, to_string(why));
   }
   const nlohmann::ordered_json all{{"outcome", to_string(why.code)}, {"findings", findings}};
   if (auto written = write_json(json, all); !written)
-    complain(written.error().code, written.error().context);
+    complain("simulate", written.error().code, written.error().context);
   return exit_status(why.code);
 }
 
@@ -95,14 +91,14 @@ int report(const simulated_run& run, const simulate_options& options) {
     std::fprintf(
         stderr, "troupe simulate: warning: %s%s\n", each.text.c_str(),
         each.count > 1 ? (" (" + std::to_string(each.count) + " times in all)").c_str() : "");
-  for (const auto& each : done.findings) complain(each.kind, each.text);
+  for (const auto& each : done.findings) complain("simulate", each.kind, each.text);
   if (options.json != "-" && !options.quiet) {
     const auto text = text_of(run, options.hosts);
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-      return complain(errc::no_resources, "cannot write to standard output");
+      return complain("simulate", errc::no_resources, "cannot write to standard output");
   }
   if (auto written = write_json(options.json, to_json(run)); !written)
-    return complain(written.error().code, written.error().context);
+    return complain("simulate", written.error().code, written.error().context);
   return exit_status(outcome_of(done));
 }
 
@@ -175,12 +171,14 @@ int simulate_command(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& wrong) {
     if (wrong.get_exit_code() == 0) return app.exit(wrong);
-    return complain(errc::usage, std::string{wrong.what()} + " (troupe simulate --help)");
+    return complain("simulate", errc::usage,
+                    std::string{wrong.what()} + " (troupe simulate --help)");
   }
   if (options.net != "loggops")
-    return complain(errc::usage, "--net " + options.net + ": the model that there is is loggops");
+    return complain("simulate", errc::usage,
+                    "--net " + options.net + ": the model that there is is loggops");
   if (auto place = check_json_place(options.json, {options.file, options.network}); !place)
-    return complain(place.error().code, to_string(place.error()));
+    return complain("simulate", place.error().code, to_string(place.error()));
   const auto parameters = parameters_of(options);
   if (!parameters) return fail(parameters.error(), nlohmann::ordered_json::array(), options.json);
   return simulate_file(options, *parameters);

@@ -66,22 +66,10 @@ void troupe_leave(void) {
 
 const char* troupe_error(void) { return last_sentence().c_str(); }
 
-int troupe_open_communicator(const uint32_t* members, uint32_t size, uint8_t rules,
-                             const char* name, uint64_t* communicator) {
-  auto* rank = this_rank();
-  if (!rank) return fail(not_connected);
-  if (rules > static_cast<std::uint8_t>(semantics::mpi))
-    return fail({errc::usage, "unknown semantics " + std::to_string(rules)});
-  std::vector<rank_id> ranks;
-  for (std::uint32_t i = 0; i < size; ++i) ranks.push_back({members[i]});
-  auto opened =
-      rank->open_communicator(std::move(ranks), static_cast<semantics>(rules), name ? name : "");
-  if (opened) *communicator = opened->value;
-  return status_of(opened);
-}
+namespace {
 
-int troupe_open_communicator_as(const uint32_t* members, uint32_t size, uint32_t ordinal,
-                                uint8_t rules, const char* name, uint64_t* communicator) {
+int open_communicator(const uint32_t* members, uint32_t size, std::optional<std::uint32_t> ordinal,
+                      uint8_t rules, const char* name, uint64_t* communicator) {
   auto* rank = this_rank();
   if (!rank) return fail(not_connected);
   if (rules > static_cast<std::uint8_t>(semantics::mpi))
@@ -92,6 +80,18 @@ int troupe_open_communicator_as(const uint32_t* members, uint32_t size, uint32_t
                                         name ? name : "", ordinal);
   if (opened) *communicator = opened->value;
   return status_of(opened);
+}
+
+}  // namespace
+
+int troupe_open_communicator(const uint32_t* members, uint32_t size, uint8_t rules,
+                             const char* name, uint64_t* communicator) {
+  return open_communicator(members, size, std::nullopt, rules, name, communicator);
+}
+
+int troupe_open_communicator_as(const uint32_t* members, uint32_t size, uint32_t ordinal,
+                                uint8_t rules, const char* name, uint64_t* communicator) {
+  return open_communicator(members, size, ordinal, rules, name, communicator);
 }
 
 int troupe_abort_communicator(uint64_t communicator) {
