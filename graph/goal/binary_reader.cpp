@@ -193,7 +193,7 @@ result<void> reading::read_nodes(const section& where) {
                     .peer = is_calc ? 0 : what.peer,
                     .tag = is_calc ? 0 : what.tag,
                     .cpu = what.cpu,
-                    .nic = what.nic});
+                    .nic = is_calc ? std::uint16_t{0} : what.nic});
       stated_[index] = what.dependencies;
       dependents += std::uint64_t{what.end_dependents} + what.start_dependents;
       if (dependents > where.appendix)

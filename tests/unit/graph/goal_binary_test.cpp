@@ -120,6 +120,15 @@ TEST_CASE("what a binary says is held against the file") {
   }
 }
 
+TEST_CASE("what a binary says of a calc's peer, tag and nic is nothing") {
+  constexpr std::size_t calc = 97;  // in ping_bytes
+  for (const std::size_t field : {5, 17, 22}) {
+    const auto read = sample::from_binary(with(ping_bytes, calc + field, 1));
+    REQUIRE(read);
+    CHECK(equal(*read, sample::schedule_of(ping)));
+  }
+}
+
 TEST_CASE("a file's beginning tells its kind") {
   temporary_folder folder;
   const auto kind_of = [&](const std::string& bytes) {
