@@ -24,6 +24,7 @@ class process_activity;
 class process_control;
 class run_records;
 class run_tables;
+class thread_placement;
 class worker_pool;
 
 /// Plans the run, spawns the cast, supervises deaths, decides what a finding means, collects the
@@ -109,7 +110,8 @@ struct run_surroundings {
   run_tables* tables{};
   run_records* records{};  ///< null: nothing is written
   process_control* processes{};
-  process_activity* activity{};  ///< null: sleepers are not looked for
+  process_activity* activity{};   ///< null: sleepers are not looked for
+  thread_placement* placement{};  ///< null: the kernel alone decides on which core a rank goes on
   /// A send completes before its recv while what its sender has on the way to that peer is no more
   /// bytes than this (NCCL's FIFO, MPI's eager limit); 0: each waits for its recv.
   std::uint64_t eager_bytes = 0;

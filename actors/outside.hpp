@@ -48,4 +48,13 @@ class process_activity {
                        bool takes_signals) = 0;
 };
 
+/// On which core a rank goes on.
+class thread_placement {
+ public:
+  virtual ~thread_placement() = default;
+  /// These sleeping threads of a rank wake on the slot's core, where they may use it. A few
+  /// microseconds.
+  virtual void place(const std::vector<std::int32_t>& threads, slot_id slot) = 0;
+};
+
 }  // namespace troupe

@@ -19,6 +19,7 @@
 #include "actors/errors.hpp"
 #include "actors/futile_turns.hpp"
 #include "actors/interfaces.hpp"
+#include "actors/outside.hpp"
 #include "actors/payload_pools.hpp"
 #include "actors/rank_state.hpp"
 #include "actors/rank_turn.hpp"
@@ -363,6 +364,7 @@ class logical_rank {
               const auto now = now_ns();
               if (now > blocked_since_ns_) blocked_ns_ += now - blocked_since_ns_;
               graph_.resumed(now);
+              if (run_.placement) run_.placement->place(waiting_threads_, granted.slot);
               for (auto& held : std::exchange(self_->state.wants_slot, {})) held.deliver(granted);
               hand_over();
             },

@@ -5,6 +5,7 @@
 #include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 #include <caf/send.hpp>
@@ -22,6 +23,14 @@ namespace {
 
 /// About twice what it takes a sleeping core to run again.
 constexpr nanos spin_max = std::chrono::microseconds{100};
+
+/// Are a process' numbers of threads those that we see?
+bool shares_numbers(std::int32_t pid) {
+  struct stat ours, theirs;
+  return ::stat("/proc/self/ns/pid", &ours) == 0
+         && ::stat(fmt::format("/proc/{}/ns/pid", pid).c_str(), &theirs) == 0
+         && ours.st_ino == theirs.st_ino;
+}
 
 class epoll_listener final : public rank_listener, private event_source {
  public:
@@ -145,7 +154,8 @@ class epoll_listener final : public rank_listener, private event_source {
     ::getsockopt(connection->socket(), SOL_SOCKET, SO_PEERCRED, &peer, &size);
     connection->introduced = true;
     connection->rank = hello.rank;
-    caf::anon_send(ports_[hello.rank.value], rank_connected{connection, peer.pid});
+    caf::anon_send(ports_[hello.rank.value],
+                   rank_connected{connection, peer.pid, shares_numbers(peer.pid)});
     return {};
   }
 

@@ -44,7 +44,7 @@ constexpr std::uint32_t inline_limit = 4096;
 struct port_state {
   std::shared_ptr<rank_connection> connection;
   std::int32_t pid = 0;
-  bool connected = false, left = false;
+  bool connected = false, left = false, threads_known = false;
 };
 using self_pointer = port_self::stateful_pointer<port_state>;
 
@@ -71,6 +71,7 @@ class wire_of_rank {
     state.connection = now.connection;
     state.pid = now.pid;
     state.left = false;
+    state.threads_known = now.threads_known;
     self_->send(slots_, watch_process{me_, now.pid});
     to_rank::welcome welcome;
     welcome.world = run_.world;
@@ -176,9 +177,14 @@ class wire_of_rank {
               answer(to_rank::leased{operation, from_caf(why), {}});
             });
   }
+  void take(const to_troupe::blocked& blocked) {
+    auto said = blocked;
+    if (!self_->state.threads_known) said.threads.clear();
+    self_->send(rank_, std::move(said));
+  }
   void take(const to_troupe::leave&) { self_->state.left = true; }
   template <class Notice>
-  void take(const Notice& notice) {  // call_site, blocked, awaited, mark, …
+  void take(const Notice& notice) {  // call_site, awaited, mark, …
     self_->send(rank_, notice);
   }
 

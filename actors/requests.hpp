@@ -50,6 +50,7 @@ struct look_for_stalls {};
 struct rank_connected {
   std::shared_ptr<rank_connection> connection;
   std::int32_t pid{};
+  bool threads_known = true;  ///< the numbers it gives its threads are those we see
 };
 struct frames_arrived {
   std::shared_ptr<const std::vector<to_troupe::frame>> frames;

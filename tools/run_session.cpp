@@ -18,6 +18,7 @@
 #include "actors/proc_activity.hpp"
 #include "actors/rank_listener.hpp"
 #include "actors/run_records.hpp"
+#include "actors/slot_cores.hpp"
 #include "actors/system.hpp"
 #include "gpu/backend.hpp"
 #include "gpu/worker_pool.hpp"
@@ -131,6 +132,7 @@ result<job_report> run_here(const run_options& options, run_tables& tables) {
 
   auto memory = make_host_backend();
   auto activity = make_proc_activity();
+  auto placement = make_slot_cores(options.slots);
   // One rank's output may be anywhere in a line.
   progress_line progress{tables, options.world, options.progress && options.world > 1};
   output_relay relay{sources_of(ranks, options), options.world > 1 || options.once,
@@ -147,6 +149,7 @@ result<job_report> run_here(const run_options& options, run_tables& tables) {
   run.records = records.get();
   run.processes = &link;
   run.activity = activity.get();
+  run.placement = placement.get();
   run.warn_after = options.warn_after;
   run.eager_bytes = options.eager_bytes;
   run.warn = [&](const std::string& text) {

@@ -36,6 +36,7 @@ struct seat_holder {
     if (!with) return;
     auto hold = with->lock();
     with->seats_.leave(seat);
+    with->cores_.go_on();
     with->declare_if_blocked(hold);
     with->flush(hold);
     with = nullptr;
@@ -131,6 +132,7 @@ void conversation::give_up(locked& hold, thread_seats::waits waits) {
   holds_slot_ = false;
   blocked_on_ = waits.operations;
   if (reader_thread_) waits.threads.push_back(reader_thread_);
+  cores_.remember(waits.threads);
   post(to_troupe::blocked{waits.reason, std::move(waits.operations), monotonic_ns(),
                           std::move(waits.threads), waits.takes_signals});
   flush(hold);
@@ -271,6 +273,7 @@ bool conversation::step(locked& hold, moment until) {
     changed_.wait(hold);
   else
     changed_.wait_until(hold, look_again);
+  cores_.unbind();  // callbacks may come next
   declare_lost_slot(hold);
   return true;
 }
@@ -384,6 +387,7 @@ void conversation::run_reader() {
       changed_.wait(hold);
     else
       changed_.wait_until(hold, until);
+    cores_.unbind();
     declare_lost_slot(hold);
     if (std::chrono::steady_clock::now() >= look_at_unseen) {
       look_at_unseen = never;

@@ -28,6 +28,7 @@
 #include "interpose/client/mapped_pools.hpp"
 #include "interpose/client/operation_table.hpp"
 #include "interpose/client/outbox.hpp"
+#include "interpose/client/thread_cores.hpp"
 #include "interpose/client/thread_seats.hpp"
 #include "interpose/client/watched_futures.hpp"
 
@@ -93,7 +94,10 @@ class conversation {
   /// Nothing follows.
   void leave(locked&);
   /// A seated thread runs again.
-  void note_running(locked&) { page_->parked.store(0, std::memory_order_relaxed); }
+  void note_running(locked&) {
+    cores_.go_on();
+    page_->parked.store(0, std::memory_order_relaxed);
+  }
   /// In a forked child, before anything else: the thread that forked has no seat, the socket is not
   /// ours.
   void abandon_in_child();
@@ -128,6 +132,7 @@ class conversation {
   watched_futures futures_;
   outbox outbox_;
   thread_seats seats_;
+  thread_cores cores_;
   error gone_;
   bool left_ = false;
 

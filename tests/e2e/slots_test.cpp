@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "tests/e2e/leftovers.hpp"
 #include "tests/e2e/workspace.hpp"
@@ -66,6 +67,19 @@ TEST_CASE(
     "a 16-rank GPT has the same losses to the bit on 16, 4, 2 and 1 slots, with the same digests") {
   if (skipped_without_torch()) return;
   check_slots_make_no_difference({python(), DEMO_PROGRAM, "--steps", "5"}, 5);
+}
+
+TEST_CASE("a rank may use the cores that it could, whatever slot it had") {
+  const workspace here;
+  const leftovers left;
+  const auto ended =
+      here.run({.world = 6,
+                .slots = std::thread::hardware_concurrency(),  // as many as cores: they are placed
+                .program = {python(), test_program("cores.py")}});
+  INFO(describe(ended));
+  CHECK(ended.status == 0);
+  CHECK(lines(ended.out).size() == 6);
+  CHECK(left.found() == std::vector<std::string>{});
 }
 
 TEST_CASE("an initialisation is one meeting: each rank but the last waits once") {

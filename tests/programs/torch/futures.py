@@ -1,4 +1,5 @@
 """Asynchronous operations: wait, polling, futures, futures of futures, and work that is dropped."""
+import os
 import time
 
 import torch
@@ -41,6 +42,13 @@ future = work.get_future()
 while not future.done():
     time.sleep(0.001)
 expect.same("future polled", future.value()[0], torch.full_like(tensor, total))
+
+# A callback may use the cores that the program may, and so what it starts.
+own = os.sched_getaffinity(0)
+tensor, work = posted()
+seen = work.get_future().then(lambda done: torch.tensor(sorted(os.sched_getaffinity(0)))).wait()
+expect.same("a callback's cores", set(seen.tolist()), own)
+expect.same("cores after it", os.sched_getaffinity(0), own)
 
 # Futures made of it, before and after completion; a callback that communicates itself.
 tensor, work = posted()
