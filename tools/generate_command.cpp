@@ -18,8 +18,8 @@ namespace {
 std::string list_of_patterns() {
   std::string text = "Patterns:\n";
   for (const auto& each : goal::patterns()) {
-    auto name = std::string(each.name);
-    name.resize(22, ' ');
+    auto name = each.name;
+    name.resize(34, ' ');
     text += "  " + name + each.what + "\n";
   }
   return text;
@@ -48,8 +48,12 @@ int generate_command(int argc, char** argv) {
   app.add_option("--ranks", options.ranks, "ranks")
       ->check(CLI::Range(std::uint32_t{1}, std::uint32_t{1} << 24))
       ->type_name("N");
-  app.add_option("--size", options.size, "bytes a message; of an all-reduce the vector's")
+  app.add_option("--size", options.size,
+                 "bytes a message; of a collective the vector's, or one rank's part")
       ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 53))
+      ->type_name("BYTES");
+  app.add_option("--chunk", options.chunk_bytes, "bytes a message at most, of a double tree")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 53))
       ->type_name("BYTES");
   app.add_option("--steps", options.steps, "how often it is done")
       ->check(CLI::Range(std::uint32_t{1}, std::uint32_t{1} << 24))

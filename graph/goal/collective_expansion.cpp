@@ -40,9 +40,8 @@ class inside {
   }
   /// Every message was sent and received.
   bool is_complete() const {
-    return std::all_of(pairs_.begin(), pairs_.end(), [](const auto& each) {
-      return each.second.sent == each.second.received;
-    });
+    return std::all_of(pairs_.begin(), pairs_.end(),
+                       [](const auto& each) { return each.second.sent == each.second.received; });
   }
 
  private:
@@ -108,18 +107,18 @@ class part_writer {
     TROUPE_ASSERT(step.lane < options_.lanes, step.lane, options_.lanes);
     const bool is_send = step.kind == step_kind::send;
     if (peer != nullptr) return write_inside(step, parts_[is_send ? *peer : self()], is_send);
-    const auto made = add(is_send ? operation_kind::send : operation_kind::recv, step.bytes,
-                          rank_of(step.peer),
-                          is_send ? tag_of(part_.member, step.peer, step.lane)
-                                  : tag_of(step.peer, part_.member, step.lane));
+    const auto made =
+        add(is_send ? operation_kind::send : operation_kind::recv, step.bytes, rank_of(step.peer),
+            is_send ? tag_of(part_.member, step.peer, step.lane)
+                    : tag_of(step.peer, part_.member, step.lane));
     const bool reduces = !is_send && step.how == combining::reduce;
     return reduces ? then_calc(made, options_.reduce_ns_per_byte, step.bytes) : few{1, {made}};
   }
 
   /// Without a time it is no operation, but where it stands for many.
   few write_local(const transfer_step& step) {
-    const auto per_byte = step.how == combining::reduce ? options_.reduce_ns_per_byte
-                                                        : options_.copy_ns_per_byte;
+    const auto per_byte =
+        step.how == combining::reduce ? options_.reduce_ns_per_byte : options_.copy_ns_per_byte;
     const auto ns = time_of(per_byte, step.bytes);
     if (ns == 0) return joined(before_);
     return {1, {add(operation_kind::calc, ns)}};
@@ -128,11 +127,11 @@ class part_writer {
   few write_inside(const transfer_step& step, const member_part& receiver, bool is_send) {
     const auto from = is_send ? part_.member : step.peer, to = is_send ? step.peer : part_.member;
     const auto calc = among_.transfer(from, to, step.lane, is_send, [&] {
-      return to_.add({.kind = operation_kind::calc,
-                      .size = options_.inside_latency_ns
-                              + time_of(options_.inside_ns_per_byte, step.bytes),
-                      .cpu = receiver.cpu,
-                      .nic = receiver.nic});
+      return to_.add(
+          {.kind = operation_kind::calc,
+           .size = options_.inside_latency_ns + time_of(options_.inside_ns_per_byte, step.bytes),
+           .cpu = receiver.cpu,
+           .nic = receiver.nic});
     });
     await_before(calc);
     const bool reduces = !is_send && step.how == combining::reduce;

@@ -1,14 +1,15 @@
 #include "graph/goal/patterns.hpp"
 
 #include <algorithm>
-#include <bit>
 
+#include "graph/goal/collective_expansion.hpp"
 #include "graph/goal/schedule_builder.hpp"
+#include "graph/schedule/collective_algorithm.hpp"
 
 namespace troupe::goal {
 namespace {
 
-constexpr std::uint32_t nothing = ~std::uint32_t{0};
+using collective_kind = troupe::operation;  // an operation of a schedule is another thing
 
 /// One rank's operations, each after the last one unless said otherwise.
 class rank_writer {
@@ -37,22 +38,6 @@ class rank_writer {
     const auto got = add({.kind = operation_kind::recv, .size = size, .peer = from, .tag = tag_});
     last_ = {sent, got};
   }
-  /// Sends to and receives from all of them at once.
-  void exchange_all(std::uint32_t self, std::uint32_t ranks, std::uint64_t size) {
-    std::vector<std::uint32_t> made;
-    for (std::uint32_t distance = 1; distance < ranks; ++distance) {
-      made.push_back(add({.kind = operation_kind::send,
-                          .size = size,
-                          .peer = (self + distance) % ranks,
-                          .tag = tag_}));
-      made.push_back(add({.kind = operation_kind::recv,
-                          .size = size,
-                          .peer = (self + ranks - distance) % ranks,
-                          .tag = tag_}));
-    }
-    last_ = made;
-    join();
-  }
 
  private:
   std::uint32_t add(const operation_description& what) {
@@ -61,10 +46,6 @@ class rank_writer {
     return made;
   }
   void after(std::uint32_t operation) { last_.assign(1, operation); }
-  /// Many become one, so that the next ones do not each wait for all.
-  void join() {
-    if (last_.size() > 2) after(add({.kind = operation_kind::calc, .size = 0}));
-  }
 
   schedule_builder& to_;
   const pattern_options& options_;
@@ -87,83 +68,9 @@ result<schedule> made_of(const pattern_options& options, Body body) {
   return builder.finish();
 }
 
-/// Round k: to the rank 2^k further on, from the one 2^k before.
-result<schedule> dissemination(const pattern_options& of) {
-  return made_of(of, [&](rank_writer& to, std::uint32_t rank) {
-    for (std::uint64_t distance = 1; distance < of.ranks; distance *= 2) {
-      const auto d = static_cast<std::uint32_t>(distance);
-      to.exchange((rank + d) % of.ranks, (rank + of.ranks - d) % of.ranks, of.size);
-    }
-  });
-}
-
 result<schedule> ring(const pattern_options& of) {
   return made_of(of, [&](rank_writer& to, std::uint32_t rank) {
     if (of.ranks > 1) to.exchange((rank + 1) % of.ranks, (rank + of.ranks - 1) % of.ranks, of.size);
-  });
-}
-
-/// Reduce-scatter, then all-gather, each ranks - 1 steps of a piece around the ring.
-result<schedule> ring_all_reduce(const pattern_options& of) {
-  return made_of(of, [&](rank_writer& to, std::uint32_t rank) {
-    const auto piece = (of.size + of.ranks - 1) / of.ranks;
-    for (std::uint32_t i = 0; i + 1 < of.ranks; ++i)
-      to.exchange((rank + 1) % of.ranks, (rank + of.ranks - 1) % of.ranks, piece);
-    for (std::uint32_t i = 0; i + 1 < of.ranks; ++i)
-      to.exchange((rank + 1) % of.ranks, (rank + of.ranks - 1) % of.ranks, piece);
-  });
-}
-
-/// Those beyond the largest power of two give their part to a neighbour first, and get the result
-/// last.
-result<schedule> recursive_doubling(const pattern_options& of) {
-  return made_of(of, [&](rank_writer& to, std::uint32_t rank) {
-    const auto power = std::bit_floor(of.ranks), extra = of.ranks - power;
-    std::uint32_t place = rank < 2 * extra ? rank / 2 : rank - extra;
-    if (rank < 2 * extra && rank % 2 == 0) {
-      to.send(rank + 1, of.size);
-      place = nothing;
-    } else if (rank < 2 * extra) {
-      to.recv(rank - 1, of.size);
-    }
-    const auto rank_at = [&](std::uint32_t at) { return at < extra ? 2 * at + 1 : at + extra; };
-    if (place != nothing)
-      for (std::uint32_t bit = 1; bit < power; bit *= 2) {
-        const auto partner = rank_at(place ^ bit);
-        to.exchange(partner, partner, of.size);
-      }
-    if (rank < 2 * extra) rank % 2 == 0 ? to.recv(rank + 1, of.size) : to.send(rank - 1, of.size);
-  });
-}
-
-result<schedule> binomial_broadcast(const pattern_options& of) {
-  return made_of(of, [&](rank_writer& to, std::uint32_t rank) {
-    std::uint64_t bit = rank == 0 ? std::bit_ceil(std::uint64_t{of.ranks}) : rank & -rank;
-    if (rank != 0) to.recv(rank - static_cast<std::uint32_t>(bit), of.size);
-    for (bit /= 2; bit > 0; bit /= 2)
-      if (rank + bit < of.ranks) to.send(rank + static_cast<std::uint32_t>(bit), of.size);
-  });
-}
-
-result<schedule> binomial_reduce(const pattern_options& of) {
-  return made_of(of, [&](rank_writer& to, std::uint32_t rank) {
-    std::uint64_t bit = 1;
-    for (; bit < of.ranks && !(rank & bit); bit *= 2)
-      if (rank + bit < of.ranks) to.recv(rank + static_cast<std::uint32_t>(bit), of.size);
-    if (rank != 0) to.send(rank - static_cast<std::uint32_t>(bit), of.size);
-  });
-}
-
-result<schedule> linear_all_to_all(const pattern_options& of) {
-  return made_of(
-      of, [&](rank_writer& to, std::uint32_t rank) { to.exchange_all(rank, of.ranks, of.size); });
-}
-
-/// Step k: to the rank k further on, from the one k before, one pair after the other.
-result<schedule> pairwise_all_to_all(const pattern_options& of) {
-  return made_of(of, [&](rank_writer& to, std::uint32_t rank) {
-    for (std::uint32_t k = 1; k < of.ranks; ++k)
-      to.exchange((rank + k) % of.ranks, (rank + of.ranks - k) % of.ranks, of.size);
   });
 }
 
@@ -195,22 +102,86 @@ result<schedule> sweep(const pattern_options& of) {
   });
 }
 
+/// Elements are bytes: the vector's, or as many for each member.
+result<collective_shape> shape_of(collective_kind op, const pattern_options& of,
+                                  std::uint32_t self) {
+  const bool is_of_one = op == collective_kind::all_reduce || op == collective_kind::broadcast
+                         || op == collective_kind::reduce;
+  std::uint64_t elements = of.size;
+  if (!is_of_one && op != collective_kind::barrier
+      && __builtin_mul_overflow(of.size, std::uint64_t{of.ranks}, &elements))
+    return error{errc::usage, std::to_string(of.size) + " bytes for each of "
+                                  + std::to_string(of.ranks) + " ranks are too many"};
+  return even_shape(op, of.ranks, elements, self);
+}
+
+/// A collective of all ranks, step after step.
+result<schedule> collective(collective_kind op, algorithm how, const pattern_options& of) {
+  const schedule_options options{.how = how, .chunk_bytes = of.chunk_bytes};
+  expansion_options placed{.lanes = lanes_of(options)};
+  schedule_builder builder;
+  transfer_program program;
+  for (std::uint32_t rank = 0; rank < of.ranks; ++rank) {
+    TROUPE_TRY(shape, shape_of(op, of, rank));
+    if (auto known = write_program(shape, rank, options, program); !known) return known.error();
+    builder.begin_rank();
+    std::vector<std::uint32_t> last;
+    for (std::uint32_t step = 0; step < of.steps; ++step) {
+      if (of.compute_ns > 0) {
+        const auto calc = builder.add({.kind = operation_kind::calc, .size = of.compute_ns});
+        for (const auto earlier : last) builder.depend(calc, earlier, false);
+        last.assign(1, calc);
+      }
+      placed.tag = step * tags_of(placed);
+      last = expand({.program = &program, .member = rank, .after = last}, placed, builder);
+    }
+    if (auto ended = builder.end_rank(); !ended) return ended.error();
+  }
+  return builder.finish();
+}
+
+/// "all-reduce".
+std::string dashed(collective_kind op) {
+  std::string name = to_string(op);
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+pattern of_collective(std::string name, collective_kind op, algorithm how, std::string what) {
+  return {std::move(name), std::move(what),
+          [=](const pattern_options& of) { return collective(op, how, of); }};
+}
+
+std::vector<pattern> all_patterns() {
+  std::vector<pattern> all = {
+      {"incast", "all to rank 0", incast},
+      {"ring", "each to the next", ring},
+      {"sweep", "waves over a grid, from each corner", sweep},
+      of_collective("dissemination", collective_kind::barrier, algorithm::dissemination,
+                    "dissemination-barrier"),
+      of_collective("recursive-doubling", collective_kind::all_reduce,
+                    algorithm::recursive_doubling, "recursive-doubling-all-reduce"),
+  };
+  for (const auto op :
+       {collective_kind::all_gather, collective_kind::all_reduce, collective_kind::all_to_all,
+        collective_kind::barrier, collective_kind::broadcast, collective_kind::gather,
+        collective_kind::reduce, collective_kind::reduce_scatter, collective_kind::scatter}) {
+    const auto name = dashed(op);
+    all.push_back(of_collective(name, op, algorithm::automatic, describe(algorithm::automatic)));
+    for (const auto how : algorithms())
+      if (knows(how, op))
+        all.push_back(of_collective(std::string(troupe::to_string(how)) + "-" + name, op, how,
+                                    describe(how)));
+  }
+  std::sort(all.begin(), all.end(),
+            [](const pattern& one, const pattern& other) { return one.name < other.name; });
+  return all;
+}
+
 }  // namespace
 
 const std::vector<pattern>& patterns() {
-  static const std::vector<pattern> all = {
-      {"binomial-broadcast", "from rank 0 along a binomial tree", binomial_broadcast},
-      {"binomial-reduce", "to rank 0 along a binomial tree", binomial_reduce},
-      {"dissemination", "log2 rounds, each to the rank 2^k further on", dissemination},
-      {"incast", "all to rank 0", incast},
-      {"linear-all-to-all", "each to each, all at once", linear_all_to_all},
-      {"pairwise-all-to-all", "each to each, one after the other", pairwise_all_to_all},
-      {"recursive-doubling", "all-reduce of the whole vector, any number of ranks",
-       recursive_doubling},
-      {"ring", "each to the next", ring},
-      {"ring-all-reduce", "all-reduce in pieces around the ring", ring_all_reduce},
-      {"sweep", "waves over a grid, from each corner", sweep},
-  };
+  static const auto all = all_patterns();
   return all;
 }
 
@@ -219,7 +190,7 @@ result<schedule> make_pattern(const std::string& name, const pattern_options& op
   std::string known;
   for (const auto& each : patterns()) {
     if (name == each.name) return each.make(options);
-    known += (known.empty() ? "" : ", ") + std::string(each.name);
+    known += (known.empty() ? "" : ", ") + each.name;
   }
   return error{errc::usage, "there is no pattern " + name + " (" + known + ")"};
 }

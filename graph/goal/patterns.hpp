@@ -1,12 +1,13 @@
 // patterns: communication patterns as schedules. Each ends, and every message has its recv.
 //
-// Algorithms: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in
-// MPICH" (2005) for the trees, recursive doubling and rings; Hensgen, Finkel, Manber, "Two
-// algorithms for barrier synchronization" (1988) for dissemination; Koch, Baker, Alcouffe's
-// wavefront (Sweep3D) for the sweep. Not here: which bytes of a vector go where; only how many do.
+// Collectives by every algorithm that knows them ("ring-all-reduce"), or by what is chosen for
+// their size ("all-reduce"), members being the ranks, the root rank 0 (graph/schedule/);
+// "dissemination" and "recursive-doubling" are older names of two. Koch, Baker, Alcouffe's
+// wavefront (Sweep3D) for the sweep. Not here: which bytes of a vector go where (graph/schedule/).
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,14 +17,17 @@ namespace troupe::goal {
 
 struct pattern_options {
   std::uint32_t ranks = 8;
-  std::uint64_t size = 8;      ///< bytes a message; of an all-reduce the vector's
+  /// Bytes: a message's; of all_reduce, broadcast and reduce the vector's; of other collectives
+  /// what is one member's, of all_to_all what one gives one other, of barrier a signal's.
+  std::uint64_t size = 8;
   std::uint32_t steps = 1;     ///< how often it is done, each after the one before
   std::uint64_t compute_ns{};  ///< before each step, on each rank (of a sweep before each send)
+  std::uint64_t chunk_bytes = 512 << 10;  ///< double-tree: what a message is at most
 };
 
 struct pattern {
-  const char *name, *what;
-  result<schedule> (*make)(const pattern_options&);
+  std::string name, what;
+  std::function<result<schedule>(const pattern_options&)> make;
 };
 
 /// Ascending by name.

@@ -1,5 +1,5 @@
-// binary_tree: who is above and below whom in two binary trees over the same nodes, of which (nearly)
-// every node is a leaf of one.
+// binary_tree: who is above and below whom in two binary trees over the same nodes, of which
+// (nearly) every node is a leaf of one.
 //
 // Source: Sanders, Speck, Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and
 // scan", Parallel Comput. 35 (2009), doi:10.1016/j.parco.2009.09.001; in the shape that NCCL has

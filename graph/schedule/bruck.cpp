@@ -64,13 +64,11 @@ void bruck_all_to_all(round_writer& to) {
   to.end_round();
   for (std::uint64_t distance = 1; distance < n; distance *= 2) {
     const auto d = static_cast<std::uint32_t>(distance);
-    const auto count = of.each_run(d, of.going(0), [&](element_range slot, element_range packed) {
-      to.local(slot, packed);
-    });
+    const auto count = of.each_run(
+        d, of.going(0), [&](element_range slot, element_range packed) { to.local(slot, packed); });
     to.exchange(to.next(d), of.going(count), to.previous(d), of.come(count));
-    of.each_run(d, of.come(0), [&](element_range slot, element_range packed) {
-      to.local(packed, slot);
-    });
+    of.each_run(d, of.come(0),
+                [&](element_range slot, element_range packed) { to.local(packed, slot); });
   }
   for (std::uint32_t j = 0; j < n; ++j)  // slot j came from j places before
     to.local(of.one(j), {vector_name::result, to.previous(j) * part, part});

@@ -122,8 +122,8 @@ error unknown(const entry& which, operation op) {
   std::string list;
   for (const auto& each : which.knows)
     list += (list.empty() ? "" : ", ") + std::string(to_string(each.op));
-  return {errc::usage, std::string(which.name) + " knows no " + to_string(op) + " (it knows "
-                           + list + ")"};
+  return {errc::usage,
+          std::string(which.name) + " knows no " + to_string(op) + " (it knows " + list + ")"};
 }
 
 bool is_power_of_two(std::uint32_t n) { return std::has_single_bit(n); }

@@ -25,16 +25,16 @@ collective_shape even_shape(operation op, std::uint32_t members, std::uint64_t e
                             std::uint32_t self, std::uint32_t element_bytes, std::uint32_t root) {
   TROUPE_ASSERT(members > 0 && self < members && root < members, self, root, members);
   collective_shape made{op, members, root, element_bytes, {elements, members}, {}};
-  if (op == operation::all_to_all)
-    made.incoming = {made.parts.count(self) * members, members};
+  if (op == operation::all_to_all) made.incoming = {made.parts.count(self) * members, members};
   return made;
 }
 
 collective_shape uneven_shape(operation op, std::span<const std::uint64_t> counts,
                               std::uint32_t element_bytes, std::uint32_t root) {
   TROUPE_ASSERT(!counts.empty() && root < counts.size(), counts.size(), root);
-  return {op, static_cast<std::uint32_t>(counts.size()), root, element_bytes,
-          part_layout::of(counts), {}};
+  return {
+      op, static_cast<std::uint32_t>(counts.size()), root, element_bytes, part_layout::of(counts),
+      {}};
 }
 
 collective_shape exchange_shape(std::span<const std::uint64_t> given,
@@ -47,8 +47,7 @@ collective_shape exchange_shape(std::span<const std::uint64_t> given,
 
 result<collective_shape> shape_of(const collective_call& call, std::uint32_t self,
                                   std::uint32_t members) {
-  if (is_point_to_point(call.op))
-    return error{errc::bad_input, describe(call) + ": no collective"};
+  if (is_point_to_point(call.op)) return error{errc::bad_input, describe(call) + ": no collective"};
   if (auto valid = validate(call, self, members); !valid) return valid.error();
   const auto bytes = size_of(call.type);
   if (!call.send_counts.empty()) return exchange_shape(call.send_counts, call.recv_counts, bytes);

@@ -46,9 +46,10 @@ collective_shape exchange_shape(std::span<const std::uint64_t> given,
 /// all_to_all become its counts. errc as validate's; errc::bad_input: send or recv.
 result<collective_shape> shape_of(const collective_call& call, std::uint32_t self,
                                   std::uint32_t members);
-/// A collective as a graph has it: a size in bytes (execution_graph.hpp), no splits: an all_to_all's
-/// size is taken as cut evenly on every member, which is wrong where members give different sizes:
-/// use exchange_shape there. errc::bad_input: no collective, or its root is outside the group.
+/// A collective as a graph has it: a size in bytes (execution_graph.hpp), no splits: an
+/// all_to_all's size is taken as cut evenly on every member, which is wrong where members give
+/// different sizes: use exchange_shape there. errc::bad_input: no collective, or its root is
+/// outside the group.
 result<collective_shape> shape_of(const node& what, std::uint32_t self, std::uint32_t members);
 
 /// Is there nothing to do, as libraries see it: one member, or no element at all and no barrier?

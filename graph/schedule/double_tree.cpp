@@ -24,8 +24,8 @@ class tree_part {
     if (which != way::down) {
       for (int child = 0; child < 2; ++child)
         if (links_.children[child] != tree_links::none)
-          after_.push_back(next_recv(from_child_[child], links_.children[child], chunk,
-                                     combining::reduce));
+          after_.push_back(
+              next_recv(from_child_[child], links_.children[child], chunk, combining::reduce));
       if (links_.parent != tree_links::none) send(links_.parent, chunk);
     }
     if (which == way::up) return;

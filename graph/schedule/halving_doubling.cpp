@@ -14,7 +14,8 @@ namespace {
 
 /// The whole vector of a member that sits out, into its stand-in's sum.
 void fold_in(round_writer& to, const member_fold& fold) {
-  if (fold.is_out(to.place)) to.send(fold.stand_in(to.place), to.whole());
+  if (fold.is_out(to.place))
+    to.send(fold.stand_in(to.place), to.whole());
   else if (fold.has_two(to.place))
     to.recv(fold.out_of(to.place), to.whole(), combining::reduce);
   to.end_round();

@@ -61,28 +61,32 @@ void linear_reduce_scatter(round_writer& to) {
 }
 
 void linear_broadcast(round_writer& to) {
-  if (to.place != 0) to.recv(0, to.whole());
+  if (to.place != 0)
+    to.recv(0, to.whole());
   else
     for (std::uint32_t k = 1; k < to.members; ++k) to.send(k, to.whole());
   to.end_round();
 }
 
 void linear_reduce(round_writer& to) {
-  if (to.place != 0) to.send(0, to.whole());
+  if (to.place != 0)
+    to.send(0, to.whole());
   else
     for (std::uint32_t k = 1; k < to.members; ++k) to.recv(k, to.whole(), combining::reduce);
   to.end_round();
 }
 
 void linear_gather(round_writer& to) {
-  if (to.place != 0) to.send(0, to.part_at(to.place));
+  if (to.place != 0)
+    to.send(0, to.part_at(to.place));
   else
     for (std::uint32_t k = 1; k < to.members; ++k) to.recv(k, to.part_at(k));
   to.end_round();
 }
 
 void linear_scatter(round_writer& to) {
-  if (to.place != 0) to.recv(0, to.part_at(to.place));
+  if (to.place != 0)
+    to.recv(0, to.part_at(to.place));
   else
     for (std::uint32_t k = 1; k < to.members; ++k) to.send(k, to.part_at(k));
   to.end_round();

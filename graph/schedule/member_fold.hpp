@@ -32,9 +32,7 @@ class member_fold {
     return seat < pairs_ ? sitting(seat) : seat + pairs_;
   }
   /// The first member of those at the seat; of `power()`: the number of members.
-  std::uint32_t begin(std::uint32_t seat) const {
-    return seat < pairs_ ? 2 * seat : seat + pairs_;
-  }
+  std::uint32_t begin(std::uint32_t seat) const { return seat < pairs_ ? 2 * seat : seat + pairs_; }
 
  private:
   /// Of a pair the odd one, unless the even one must stay.

@@ -32,8 +32,7 @@ class part_layout {
   std::uint64_t begin(std::uint32_t part) const {
     if (begins_ != nullptr) return (*begins_)[part];
     return parts_ == 0 ? 0
-                       : part * (total_ / parts_)
-                             + std::min<std::uint64_t>(part, total_ % parts_);
+                       : part * (total_ / parts_) + std::min<std::uint64_t>(part, total_ % parts_);
   }
   std::uint64_t count(std::uint32_t part) const { return begin(part + 1) - begin(part); }
 

@@ -18,7 +18,7 @@ void round_writer::end_round() {
   if (round_.empty()) return;
   if (round_.size() > 2)
     round_.assign(1, program.local({vector_name::data, 0, 0}, {vector_name::data, 0, 0},
-                               combining::copy, round_));
+                                   combining::copy, round_));
   before_.swap(round_);
   round_.clear();
 }

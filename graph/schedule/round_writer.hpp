@@ -1,4 +1,5 @@
-// round_writer: writes a member's program in rounds: a step waits for all steps of the round before.
+// round_writer: writes a member's program in rounds: a step waits for all steps of the round
+// before.
 //
 // Peers and parts are given as places: 0 to members - 1, `first` being the group rank of place 0.
 // A range of places wraps as the members do. Not here: which rounds there are (the algorithms).
@@ -39,7 +40,9 @@ class round_writer {
   element_range parts_at(std::uint32_t begin, std::uint32_t end) const;
   element_range part_at(std::uint32_t at) const { return parts_at(at, at + 1); }
 
-  void send(std::uint32_t to, element_range what) { add(program.send(member_at(to), what, before_)); }
+  void send(std::uint32_t to, element_range what) {
+    add(program.send(member_at(to), what, before_));
+  }
   void recv(std::uint32_t from, element_range what, combining how = combining::copy) {
     add(program.recv(member_at(from), what, how, before_));
   }

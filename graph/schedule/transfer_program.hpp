@@ -5,7 +5,8 @@
 // of the programs; a member releases them in that order, or at once. A range that goes beyond its
 // vector's end goes on at its begin. A send's data is the range's from its release to its end: no
 // step that may run meanwhile changes it. Programs end when every send waits for its recv.
-// Memory: one member's steps (48 bytes each) and dependencies (4). Not here: what time a step takes.
+// Memory: one member's steps (48 bytes each) and dependencies (4). Not here: what time a step
+// takes.
 #pragma once
 
 #include <cstdint>

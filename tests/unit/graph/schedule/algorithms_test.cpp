@@ -87,7 +87,8 @@ TEST_CASE("parts of given sizes go where they belong, empty ones too") {
                           operation::reduce_scatter, operation::all_to_all})
       if (knows(how, op) && !(how == algorithm::bruck && op == operation::all_to_all))
         for (std::uint32_t n = 1; n <= 17; ++n)
-          for (std::uint64_t seed = 0; seed < 3; ++seed) check(uneven_shapes(op, n, seed), how, seed);
+          for (std::uint64_t seed = 0; seed < 3; ++seed)
+            check(uneven_shapes(op, n, seed), how, seed);
 }
 
 TEST_CASE("whatever is chosen for a collective and its size does it") {

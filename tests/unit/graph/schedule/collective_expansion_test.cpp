@@ -24,12 +24,9 @@ TEST_CASE("a member's part comes after what it is told, and its end is what noth
   const auto before = builder.add({.kind = operation_kind::calc, .size = 5});
   const std::vector<std::uint32_t> world{4, 7, 9};
   const auto program = program_of(operation::all_reduce, 3, 30, 1, {.how = algorithm::ring});
-  const auto ends = goal::expand({.program = &program,
-                                  .member = 1,
-                                  .cpu = 2,
-                                  .nic = 1,
-                                  .after = {&before, 1}},
-                                 {.tag = 77, .ranks = world}, builder);
+  const auto ends =
+      goal::expand({.program = &program, .member = 1, .cpu = 2, .nic = 1, .after = {&before, 1}},
+                   {.tag = 77, .ranks = world}, builder);
   REQUIRE(builder.end_rank());
   CHECK(ends == std::vector<std::uint32_t>{7, 8});
   CHECK(goal::sample::text_of(builder.finish()) == R"(num_ranks 1
@@ -92,8 +89,8 @@ TEST_CASE("reductions and copies are calcs where they take time") {
     builder.begin_rank();
     const auto program =
         program_of(operation::all_reduce, 2, 100, 0, {.how = algorithm::recursive_doubling});
-    goal::expand({.program = &program},
-                 {.reduce_ns_per_byte = reduce, .copy_ns_per_byte = copy}, builder);
+    goal::expand({.program = &program}, {.reduce_ns_per_byte = reduce, .copy_ns_per_byte = copy},
+                 builder);
     const auto ring = program_of(operation::reduce_scatter, 2, 100, 0, {.how = algorithm::ring});
     goal::expand({.program = &ring}, {.tag = 1, .reduce_ns_per_byte = reduce}, builder);
     REQUIRE(builder.end_rank());
@@ -112,9 +109,9 @@ TEST_CASE("members of two ranks keep their messages apart by tags") {
   builder.begin_rank();
   std::vector<transfer_program> programs;
   for (std::uint32_t self = 0; self < 2; ++self)
-    programs.push_back(
-        program_of(operation::all_to_all, 4, 40, self, {.how = algorithm::linear}));
-  const std::vector<goal::member_part> parts{{&programs[0], 0, 0, 0, {}}, {&programs[1], 1, 1, 0, {}}};
+    programs.push_back(program_of(operation::all_to_all, 4, 40, self, {.how = algorithm::linear}));
+  const std::vector<goal::member_part> parts{{&programs[0], 0, 0, 0, {}},
+                                             {&programs[1], 1, 1, 0, {}}};
   const goal::expansion_options options{.tag = 100, .ranks = ranks, .seats = seats, .seats_max = 2};
   CHECK(goal::tags_of(options) == 4);
   CHECK(goal::expand_together(parts, options, builder).size() == 2);
@@ -180,7 +177,7 @@ TEST_CASE("algorithms are found by name, and say what they do not know") {
   const auto refused = write_program(shape, 0, {.how = algorithm::bruck}, program);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().context == "bruck knows no broadcast (it knows all_gather, all_to_all)");
-  const auto uneven = exchange_shape(std::vector<std::uint64_t>{1, 2},
-                                     std::vector<std::uint64_t>{1, 2});
+  const auto uneven =
+      exchange_shape(std::vector<std::uint64_t>{1, 2}, std::vector<std::uint64_t>{1, 2});
   CHECK_FALSE(write_program(uneven, 0, {.how = algorithm::bruck}, program));
 }

@@ -47,7 +47,7 @@ class runner {
     std::deque<waiting> sends, recvs;
   };
   struct member_steps {
-    std::vector<std::uint32_t> missing;                 // [step] dependencies
+    std::vector<std::uint32_t> missing;  // [step] dependencies
     std::vector<std::vector<std::uint32_t>> dependents;
     std::vector<std::vector<bool>> comes_after;
     std::vector<std::uint32_t> ready;
