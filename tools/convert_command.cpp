@@ -1,5 +1,5 @@
-// convert_command: `troupe convert`: a trace as a timeline that other tools show; a GOAL schedule
-// in the other of its forms (goal_conversion.cpp).
+// convert_command: `troupe convert`: a trace as a timeline that other tools show, or as a GOAL
+// schedule; a GOAL schedule in another form (both: goal_conversion.cpp).
 //
 // One rank's nodes are in memory at a time. Not here: what the formats hold
 // (graph/kineto_exporter.hpp, graph/perfetto_exporter.hpp).
@@ -10,55 +10,28 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "graph/buffered_output.hpp"
-#include "graph/kineto_exporter.hpp"
-#include "graph/perfetto_exporter.hpp"
 #include "graph/prism_trace_reader.hpp"
 #include "tools/commands.hpp"
 #include "tools/goal_conversion.hpp"
 #include "tools/goal_input.hpp"
 #include "tools/json_output.hpp"
 #include "tools/rank_list.hpp"
-#include "tools/replacement_file.hpp"
+#include "tools/schedule_input.hpp"
+#include "tools/timeline_file.hpp"
 #include "tools/verb_failure.hpp"
 
 namespace troupe {
 namespace {
 
-enum class timeline_format { kineto, perfetto };
-
-std::optional<timeline_format> format_of(const std::string& path) {
-  if (path.ends_with(".json")) return timeline_format::kineto;
-  if (path.ends_with(".perfetto") || path.ends_with(".pftrace")) return timeline_format::perfetto;
-  return std::nullopt;
-}
-
 struct convert_options {
   std::string in, out, ranks, json;
+  expansion_choice choice;
   timeline_format format{};
   bool quiet = false;
 };
-
-/// Everything of the trace but its nodes, the slot intervals by rank. A cut trace says so in its
-/// metadata.
-result<execution_graph> tables_of(prism_trace_reader& trace) {
-  execution_graph tables;
-  tables.world = trace.world();
-  tables.stage = trace.stage();
-  tables.communicators = trace.communicators();
-  tables.call_sites = trace.call_sites();
-  tables.metadata = trace.metadata();
-  if (trace.is_cut()) tables.metadata.emplace_back("incomplete", trace.cut_text());
-  TROUPE_TRY(slots, trace.load_slots());
-  std::stable_sort(slots.begin(), slots.end(),
-                   [](const auto& a, const auto& b) { return a.rank < b.rank; });
-  tables.slots = std::move(slots);
-  return tables;
-}
 
 std::span<const slot_interval> slots_of(rank_id rank, const execution_graph& tables) {
   const auto begin = std::partition_point(tables.slots.begin(), tables.slots.end(),
@@ -75,27 +48,17 @@ struct conversion {
 result<conversion> write_timeline(prism_trace_reader& trace, const std::vector<rank_id>& ranks,
                                   timeline_format format, const std::string& path) {
   TROUPE_TRY(tables, tables_of(trace));
-  TROUPE_TRY(file, replacement_file::reserve(path));
-  TROUPE_TRY(opened, output_file::create(file.temporary_path()));
-  buffered_output to{std::move(opened)};
-  std::unique_ptr<timeline_exporter> exporter;
-  if (format == timeline_format::kineto)
-    exporter = std::make_unique<kineto_exporter>(
-        to, ranks.size() == 1 ? std::optional{ranks.front()} : std::nullopt);
-  else
-    exporter = std::make_unique<perfetto_exporter>(to);
+  TROUPE_TRY(
+      to, timeline_file::create(path, format, tables,
+                                ranks.size() == 1 ? std::optional{ranks.front()} : std::nullopt));
   conversion done;
-  exporter->begin(tables);
   for (auto rank : ranks) {
     TROUPE_TRY(nodes, trace.load(rank));
-    exporter->add(rank, nodes, slots_of(rank, tables));
-    if (to.failed()) return to.status().error();
+    if (auto added = to->add(rank, nodes, slots_of(rank, tables)); !added) return added.error();
     done.nodes += nodes.size();
   }
-  exporter->end();
-  if (auto closed = to.close(); !closed) return closed.error();
-  done.output_bytes = to.written_bytes();
-  if (auto placed = file.put_in_place(); !placed) return placed.error();
+  TROUPE_TRY(bytes, to->close());
+  done.output_bytes = bytes;
   return done;
 }
 
@@ -120,12 +83,11 @@ void print_summary(const convert_options& options, const nlohmann::ordered_json&
 
 int convert(const convert_options& options) {
   const auto began = std::chrono::steady_clock::now();
-  nlohmann::ordered_json report{
-      {"outcome", "done"},
-      {"findings", nlohmann::ordered_json::array()},
-      {"input", options.in},
-      {"output", options.out},
-      {"format", options.format == timeline_format::kineto ? "kineto" : "perfetto"}};
+  nlohmann::ordered_json report{{"outcome", "done"},
+                                {"findings", nlohmann::ordered_json::array()},
+                                {"input", options.in},
+                                {"output", options.out},
+                                {"format", to_string(options.format)}};
   std::error_code ignored;
   if (std::filesystem::equivalent(options.in, options.out, ignored))
     return fail({errc::usage, options.out + " is the trace itself"}, report, options.json);
@@ -157,8 +119,8 @@ int convert(const convert_options& options) {
 
 int convert_command(int argc, char** argv) {
   CLI::App app{
-      "Writes the trace IN as a timeline OUT, or the GOAL schedule IN in another form; OUT's "
-      "ending says in which.",
+      "Writes the trace IN as a timeline or GOAL schedule OUT, or the GOAL schedule IN in another "
+      "form; OUT's ending says in which.",
       "troupe convert"};
   app.footer(
       "Endings: .json                 JSON as PyTorch's profiler writes it (Perfetto,\n"
@@ -166,10 +128,13 @@ int convert_command(int argc, char** argv) {
       "         .perfetto, .pftrace   Perfetto's own, for https://ui.perfetto.dev: smaller, and "
       "with\n"
       "                               the ranks that each slot held\n"
-      "         .goal, .bin           of a GOAL schedule: its text, its binary (txt2bin's; a wider "
-      "one "
-      "where\n"
-      "                               a value does not fit)\n"
+      "         .goal, .bin           GOAL's text, its binary (txt2bin's; a wider one where a "
+      "value "
+      "does\n"
+      "                               not fit): of a schedule, or of a trace, whose collectives "
+      "become\n"
+      "                               messages by an algorithm\n"
+      "         .prism                of a GOAL schedule: a trace, an operation a node\n"
       "A trace whose writer was killed is read as far as it goes, with a warning. OUT appears "
       "when\n"
       "it is whole, or not at all.\n"
@@ -177,13 +142,15 @@ int convert_command(int argc, char** argv) {
       "Examples: troupe convert run.prism run.perfetto\n"
       "          troupe convert run.prism rank3.json --ranks 3\n"
       "          troupe convert run.prism some.json --ranks 0-3,8 --json -\n"
-      "          troupe convert ring.goal ring.bin");
+      "          troupe convert ring.goal ring.bin\n"
+      "          troupe convert run.prism run.goal --algorithm ring --gpus-per-node 8");
   convert_options options;
   app.add_option("IN", options.in, "the trace or schedule")->required()->type_name("FILE");
   app.add_option("OUT", options.out, "the timeline or schedule")->required()->type_name("FILE");
   app.add_option("--ranks", options.ranks,
                  "these ranks only (of one rank, a .json is what PyTorch writes for one)")
       ->type_name("LIST");
+  add_expansion_options(app, options.choice);
   app.add_option("--json", options.json, "write what was done as JSON to FILE (-: standard output)")
       ->type_name("FILE");
   app.add_flag("-q,--quiet", options.quiet, "no closing line");
@@ -196,15 +163,21 @@ int convert_command(int argc, char** argv) {
   if (auto place = check_json_place(options.json, {options.in, options.out}); !place)
     return complain("convert", place.error().code, to_string(place.error()));
   std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of write(2), not a death
-  if (is_goal_file(options.in)) {
+  const bool is_goal = options.out.ends_with(".goal") || options.out.ends_with(".bin");
+  if (is_goal || is_goal_file(options.in)) {
     if (!options.ranks.empty())
-      return complain("convert", errc::usage, "--ranks: a GOAL schedule is converted whole");
-    return convert_goal({options.in, options.out, options.json, options.quiet});
+      return complain("convert", errc::usage, "--ranks: a schedule is converted whole");
+    return convert_goal({options.in, options.out, options.json, options.choice, options.quiet});
   }
-  const auto format = format_of(options.out);
-  if (!format)
+  if (!options.choice.is_default())
     return complain("convert", errc::usage,
-                    options.out + ": expected a name that ends in .json, .perfetto or .pftrace");
+                    "--algorithm, --gpus-per-node, --inside-… and --reduce-per-byte are of a "
+                    "schedule (.goal or .bin)");
+  const auto format = timeline_format_of(options.out);
+  if (!format || *format == timeline_format::prism)
+    return complain(
+        "convert", errc::usage,
+        options.out + ": expected a name that ends in .json, .perfetto, .pftrace, .goal or .bin");
   options.format = *format;
   return convert(options);
 }

@@ -8,11 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include "graph/goal/binary_writer.hpp"
+#include "graph/goal/schedule_graph.hpp"
 #include "graph/goal/text_writer.hpp"
 #include "messages/units.hpp"
-#include "tools/goal_input.hpp"
 #include "tools/json_output.hpp"
 #include "tools/replacement_file.hpp"
+#include "tools/timeline_file.hpp"
 
 namespace troupe {
 namespace {
@@ -44,22 +45,43 @@ result<std::uint64_t> write(const goal::schedule& what, const std::string& path,
   return to.written_bytes();
 }
 
+nlohmann::ordered_json report_of(const goal::schedule& what, const std::string& path,
+                                 const char* format, std::uint64_t bytes) {
+  return {{"outcome", "done"},
+          {"findings", nlohmann::ordered_json::array()},
+          {"output", path},
+          {"format", format},
+          {"world", what.ranks()},
+          {"operations", what.size()},
+          {"dependencies", what.dependency_count()},
+          {"output_bytes", bytes}};
+}
+
 }  // namespace
 
 result<nlohmann::ordered_json> write_goal_file(const goal::schedule& what,
                                                const std::string& path) {
   const bool is_binary = path.ends_with(".bin");
   TROUPE_TRY(bytes, write(what, path, is_binary));
-  return nlohmann::ordered_json{{"outcome", "done"},
-                                {"findings", nlohmann::ordered_json::array()},
-                                {"output", path},
-                                {"format", !is_binary                 ? "goal"
-                                           : goal::fits_txt2bin(what) ? "goal_binary"
-                                                                      : "goal_binary_wide"},
-                                {"world", what.ranks()},
-                                {"operations", what.size()},
-                                {"dependencies", what.dependency_count()},
-                                {"output_bytes", bytes}};
+  return report_of(what, path,
+                   !is_binary                 ? "goal"
+                   : goal::fits_txt2bin(what) ? "goal_binary"
+                                              : "goal_binary_wide",
+                   bytes);
+}
+
+result<nlohmann::ordered_json> write_graph_file(const goal::schedule& what, const std::string& from,
+                                                const std::string& path) {
+  TROUPE_TRY(tables, goal::tables_of(what));
+  tables.metadata.emplace_back("converted_from", from);
+  TROUPE_TRY(to, timeline_file::create(path, timeline_format::prism, tables));
+  for (std::uint32_t rank = 0; rank < what.ranks(); ++rank) {
+    auto nodes = goal::nodes_of(what, rank);
+    if (!nodes) return error{nodes.error().code, from + ": " + nodes.error().context};
+    if (auto added = to->add(rank_id{rank}, nodes->nodes, {}); !added) return added.error();
+  }
+  TROUPE_TRY(bytes, to->close());
+  return report_of(what, path, "prism", bytes);
 }
 
 std::string closing_line(const nlohmann::ordered_json& report) {
@@ -73,15 +95,17 @@ std::string closing_line(const nlohmann::ordered_json& report) {
 int convert_goal(const goal_conversion& what) {
   const auto began = std::chrono::steady_clock::now();
   nlohmann::ordered_json report{{"findings", nlohmann::ordered_json::array()}};
-  if (!what.out.ends_with(".bin") && !what.out.ends_with(".goal"))
-    return fail({errc::usage, what.out + ": a GOAL schedule becomes .goal or .bin"}, report,
+  const bool becomes_trace = what.out.ends_with(".prism");
+  if (!what.out.ends_with(".bin") && !what.out.ends_with(".goal") && !becomes_trace)
+    return fail({errc::usage, what.out + ": a GOAL schedule becomes .goal, .bin or .prism"}, report,
                 what.json);
   std::error_code ignored;
   if (std::filesystem::equivalent(what.in, what.out, ignored))
-    return fail({errc::usage, what.out + " is the schedule itself"}, report, what.json);
-  const auto schedule = read_goal("convert", what.in, report["findings"]);
-  if (!schedule) return fail(schedule.error(), report, what.json);
-  auto written = write_goal_file(*schedule, what.out);
+    return fail({errc::usage, what.out + " is the input itself"}, report, what.json);
+  const auto input = open_schedule("convert", what.in, what.choice, report["findings"]);
+  if (!input) return fail(input.error(), report, what.json);
+  auto written = becomes_trace ? write_graph_file(input->schedule, what.in, what.out)
+                               : write_goal_file(input->schedule, what.out);
   if (!written) return fail(written.error(), report, what.json);
   report = *written;
   report["input"] = what.in;

@@ -9,21 +9,25 @@
 #include <cstdio>
 #include <ctime>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "net/loggops_model.hpp"
 #include "net/simulation.hpp"
 #include "tools/commands.hpp"
-#include "tools/goal_input.hpp"
 #include "tools/json_output.hpp"
 #include "tools/network_parameters.hpp"
+#include "tools/schedule_input.hpp"
 #include "tools/simulate_report.hpp"
+#include "tools/timeline_file.hpp"
+#include "tools/trace_simulation.hpp"
 #include "tools/verb_failure.hpp"
 
 namespace troupe {
 namespace {
 
 struct simulate_options {
-  std::string file, net = "loggops", preset, network, json;
+  std::string file, net = "loggops", preset, network, timeline, json;
+  expansion_choice choice;
   std::string values[std::size(parameter_names)];
   bool hosts = false, quiet = false;
 };
@@ -85,7 +89,8 @@ int fail(const error& why, nlohmann::ordered_json findings, const std::string& j
   return exit_status(why.code);
 }
 
-int report(const simulated_run& run, const simulate_options& options) {
+int report(const simulated_run& run, const trace_simulation* of_trace,
+           const simulate_options& options) {
   const auto& done = run.result;
   for (const auto& each : done.warnings)
     std::fprintf(
@@ -93,11 +98,14 @@ int report(const simulated_run& run, const simulate_options& options) {
         each.count > 1 ? (" (" + std::to_string(each.count) + " times in all)").c_str() : "");
   for (const auto& each : done.findings) complain("simulate", each.kind, each.text);
   if (options.json != "-" && !options.quiet) {
-    const auto text = text_of(run, options.hosts);
+    auto text = text_of(run, options.hosts);
+    if (of_trace) text += of_trace->text();
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
       return complain("simulate", errc::no_resources, "cannot write to standard output");
   }
-  if (auto written = write_json(options.json, to_json(run)); !written)
+  auto all = to_json(run);
+  if (of_trace) of_trace->report(all);
+  if (auto written = write_json(options.json, all); !written)
     return complain("simulate", written.error().code, written.error().context);
   return exit_status(outcome_of(done));
 }
@@ -106,16 +114,19 @@ int simulate_file(const simulate_options& options, const loggops_parameters& par
   const auto began = std::chrono::steady_clock::now();
   const auto began_cpu = std::clock();
   auto findings = nlohmann::ordered_json::array();
-  const auto schedule = read_goal("simulate", options.file, findings);
-  if (!schedule) return fail(schedule.error(), findings, options.json);
-  loggops_model model(parameters);
-  simulation_progress progress(schedule->size(), !options.quiet);
+  auto input = open_schedule("simulate", options.file, options.choice, findings);
+  if (!input) return fail(input.error(), findings, options.json);
+  const auto& schedule = input->schedule;
+  std::optional<operation_times> times;
+  if (input->trace || !options.timeline.empty()) times.emplace(schedule.size());
+  loggops_model model(parameters, times ? &*times : nullptr);
+  simulation_progress progress(schedule.size(), !options.quiet);
   std::signal(SIGINT, [](int) { was_interrupted = 1; });
   const auto done = [&] {
-    return simulate(*schedule, model, {.on_progress = [&](auto now_ns, auto ended) {
-      progress.draw(now_ns, ended);
-      return was_interrupted == 0;
-    }});
+    return simulate(schedule, model, {.on_progress = [&](auto now_ns, auto ended) {
+                      progress.draw(now_ns, ended);
+                      return was_interrupted == 0;
+                    }});
   }();
   std::signal(SIGINT, SIG_DFL);
   if (!done) {
@@ -127,19 +138,26 @@ int simulate_file(const simulate_options& options, const loggops_parameters& par
   const std::chrono::nanoseconds wall = std::chrono::steady_clock::now() - began;
   const auto cpu_ns = static_cast<std::uint64_t>(static_cast<double>(std::clock() - began_cpu)
                                                  * (1e9 / CLOCKS_PER_SEC));
-  return report({*done, model, options.file, static_cast<std::uint64_t>(wall.count()), cpu_ns},
-                options);
+  const simulated_run run{*done, model, options.file, static_cast<std::uint64_t>(wall.count()),
+                          cpu_ns};
+  if (!times || !done->findings.empty()) return report(run, nullptr, options);
+  auto of_trace = trace_simulation::make(*input, *times, net_text(model));
+  if (!of_trace) return fail(of_trace.error(), findings, options.json);
+  if (auto timed = of_trace->run(options.timeline); !timed)
+    return fail(timed.error(), findings, options.json);
+  return report(run, &*of_trace, options);
 }
 
 }  // namespace
 
 int simulate_command(int argc, char** argv) {
-  CLI::App app{"Says how long the schedule F (a GOAL file, text or binary) takes on a network.",
+  CLI::App app{"Says how long F takes on a network: a GOAL file, text or binary, or a trace.",
                "troupe simulate"};
   app.footer(
       "Numbers are LogGOPSim's and have its letters; without any, its defaults (L 2500, o 1500, g "
       "1000,\n"
       "G 6, O 0, S 65535). --preset comes before --network, and that before the other options.\n"
+      "Of a trace, computing takes what it took, and communication what the network makes of it.\n"
       "A schedule that does not end, or whose messages do not match, is status 4: it is said who "
       "waits\n"
       "for whom.\n"
@@ -148,7 +166,9 @@ int simulate_command(int argc, char** argv) {
       "Examples: troupe simulate ring.goal --preset atlahs-ai\n"
       "          troupe simulate ring.bin -L 3700 -o 200 -g 5 -G 0.04 -S 0 --json - | jq "
       ".finish_ns\n"
-      "          troupe simulate incast.goal --network fabric.yaml --receiver bandwidth");
+      "          troupe simulate incast.goal --network fabric.yaml --receiver bandwidth\n"
+      "          troupe simulate run.prism --preset atlahs-ai --algorithm ring --gpus-per-node 8\n"
+      "          troupe simulate ring.goal --timeline ring.perfetto");
   simulate_options options;
   app.add_option("F", options.file, "the schedule")->required()->type_name("FILE");
   app.add_option("--net", options.net, "the network's model")->type_name("loggops");
@@ -162,6 +182,10 @@ int simulate_command(int argc, char** argv) {
         (*each.letter ? "-" + std::string(each.letter) + "," : std::string()) + "--" + each.name;
     app.add_option(names, options.values[i], each.what)->type_name("VALUE");
   }
+  add_expansion_options(app, options.choice);
+  app.add_option("--timeline", options.timeline,
+                 "write when everything happened to FILE: .perfetto, .pftrace, .json or .prism")
+      ->type_name("FILE");
   app.add_flag("--hosts", options.hosts, "each host's time, however many there are");
   app.add_option("--json", options.json,
                  "write the report as JSON to FILE (-: standard output, instead of the text)")
@@ -177,8 +201,14 @@ int simulate_command(int argc, char** argv) {
   if (options.net != "loggops")
     return complain("simulate", errc::usage,
                     "--net " + options.net + ": the model that there is is loggops");
-  if (auto place = check_json_place(options.json, {options.file, options.network}); !place)
+  if (auto place =
+          check_json_place(options.json, {options.file, options.network, options.timeline});
+      !place)
     return complain("simulate", place.error().code, to_string(place.error()));
+  if (!options.timeline.empty() && !timeline_format_of(options.timeline))
+    return complain(
+        "simulate", errc::usage,
+        options.timeline + ": expected a name that ends in .perfetto, .pftrace, .json or .prism");
   const auto parameters = parameters_of(options);
   if (!parameters) return fail(parameters.error(), nlohmann::ordered_json::array(), options.json);
   return simulate_file(options, *parameters);

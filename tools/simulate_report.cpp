@@ -37,6 +37,13 @@ errc outcome_of(const simulation_result& of) {
   return of.findings.empty() ? errc::none : of.findings.front().kind;
 }
 
+std::string net_text(const network_model& model) {
+  std::string text;
+  for (const auto& [name, value] : model.description())
+    text += (text.empty() ? "" : " ") + name + " " + value;
+  return text;
+}
+
 nlohmann::ordered_json to_json(const simulated_run& run) {
   const auto& result = run.result;
   const auto outcome = outcome_of(result);
@@ -64,9 +71,7 @@ std::string text_of(const simulated_run& run, bool all_hosts) {
   const auto& hosts = result.hosts_ns;
   auto text = fmt::format("{}: {} ranks, {} operations, {} messages\n", run.input, hosts.size(),
                           result.operations, result.matched);
-  std::string net;
-  for (const auto& [name, value] : run.model.description()) net += " " + name + " " + value;
-  text += net.substr(1) + "\n";
+  text += net_text(run.model) + "\n";
   const auto last = std::max_element(hosts.begin(), hosts.end()) - hosts.begin();
   const auto first = std::min_element(hosts.begin(), hosts.end()) - hosts.begin();
   text +=

@@ -13,6 +13,9 @@ namespace troupe {
 /// errc::none when everything ended and was matched, else the first finding's kind.
 errc outcome_of(const simulation_result& of);
 
+/// "net loggops L 2500 …": the model and its parameters.
+std::string net_text(const network_model& model);
+
 struct simulated_run {
   const simulation_result& result;
   const network_model& model;

@@ -173,7 +173,7 @@ TEST_CASE("text becomes binary and text again, and each simulates the same") {
   CHECK(simulated(here, {here.file("w.bin")}).at("finish_ns") == 5);
   const auto refused = here.verb({"convert", file, here.file("x.perfetto")});
   CHECK(refused.status == 2);
-  CHECK_THAT(refused.err, Contains("becomes .goal or .bin"));
+  CHECK_THAT(refused.err, Contains("becomes .goal, .bin or .prism"));
   CHECK(here.verb({"convert", file, here.file("x.bin"), "--ranks", "0"}).status == 2);
 }
 
@@ -201,6 +201,95 @@ TEST_CASE("a generated pattern simulates, as text and as binary") {
   refused({"ring", "--ranks", "0", "-o", here.file("x.goal")}, "--ranks");
   refused({"ring"}, "--output");
   CHECK(here.verb({"generate", "ring", "-o", "/absent/x.goal"}).status == 3);
+}
+
+TEST_CASE("a capture simulates, and says what its collectives take") {
+  const workspace here;
+  const auto ran = here.run(
+      {.world = 16, .slots = 4, .program = {python(), test_program("sums.py"), "5", "1000"}});
+  INFO(describe(ran));
+  REQUIRE(ran.status == 0);
+  const auto report =
+      simulated(here, {here.trace(), "--preset", "atlahs-ai", "--algorithm", "ring"});
+  CHECK(report.at("outcome") == "done");
+  CHECK(report.at("world") == 16);
+  CHECK(report.at("ended") == report.at("operations"));
+  std::uint64_t counted = 0;
+  for (const auto& each : report.at("collectives")) {
+    counted += each.at("count").get<std::uint64_t>();
+    CHECK(each.at("operation") == "all_reduce");
+    CHECK(each.at("members") == 16);
+    CHECK(each.at("least_ns") <= each.at("mean_ns"));
+    CHECK(each.at("most_ns") > 30 * (3700 + 200 + 5 + 200));  // as many rounds
+  }
+  const auto inspected = here.inspect(here.trace());
+  REQUIRE(inspected);
+  CHECK(counted * 16 == inspected->at("operations").at("all_reduce").at("count"));
+  CHECK(report.at("ranks").size() == 16);
+
+  REQUIRE(here.verb({"convert", here.trace(), here.file("a.bin"), "--algorithm", "ring"}).status
+          == 0);
+  CHECK(simulated(here, {here.file("a.bin"), "--preset", "atlahs-ai"}).at("hosts_ns")
+        == report.at("hosts_ns"));
+
+  const auto nodes =
+      simulated(here, {here.trace(), "--preset", "atlahs-ai", "--gpus-per-node", "8"});
+  CHECK(nodes.at("world") == 2);
+  CHECK(nodes.at("ranks").size() == 16);
+  CHECK(nodes.at("matched") < report.at("matched"));
+}
+
+TEST_CASE("a simulation's timeline is there in each form, whatever was simulated") {
+  const workspace here;
+  const auto ran =
+      here.run({.world = 3, .program = {python(), test_program("sums.py"), "5", "1000"}});
+  REQUIRE(ran.status == 0);
+  const auto goal = put(here, "ping.goal", ping);
+  for (const auto& file : {here.trace(), goal})
+    for (const auto* ending : {"json", "perfetto", "prism"}) {
+      const auto out = here.file(std::string("timeline.") + ending);
+      const auto report = simulated(here, {file, "--timeline", out});
+      INFO(file << " as " << ending);
+      REQUIRE(std::filesystem::exists(out));
+      if (ending == std::string("json")) {
+        const auto timeline = json::parse(bytes_of(out), nullptr, false);
+        REQUIRE(timeline.is_object());
+        double last_us = 0;
+        for (const auto& event : timeline.at("traceEvents"))
+          if (event.value("ph", "") == "X")
+            last_us =
+                std::max(last_us, event.at("ts").get<double>() + event.at("dur").get<double>());
+        CHECK(last_us == Approx(report.at("finish_ns").get<double>() / 1000));
+      }
+      if (ending == std::string("prism")) {
+        const auto inspected = here.inspect(out);
+        REQUIRE(inspected);
+        CHECK(inspected->at("stage") == "calibrated");
+      }
+      std::filesystem::remove(out);
+    }
+  // of what does not end there is none
+  const auto stuck = put(here, "stuck.goal", "num_ranks 1\nrank 0 {\nrecv 8b from 0\n}\n");
+  simulated(here, {stuck, "--timeline", here.file("no.json")}, 4);
+  CHECK_FALSE(std::filesystem::exists(here.file("no.json")));
+}
+
+TEST_CASE("what is asked of the wrong kind of input is refused") {
+  const workspace here;
+  const auto goal = put(here, "ping.goal", ping);
+  CHECK_THAT(here.verb({"simulate", goal, "--algorithm", "ring"}).err, Contains("no collectives"));
+  CHECK(here.verb({"simulate", goal, "--gpus-per-node", "2"}).status == 2);
+  CHECK(here.verb({"simulate", goal, "--timeline", here.file("a.png")}).status == 2);
+  CHECK(here.verb({"convert", goal, here.file("a.perfetto")}).status == 2);
+  REQUIRE(here.verb({"convert", goal, here.file("a.prism")}).status == 0);
+  const auto wrong = here.verb({"simulate", here.file("a.prism"), "--algorithm", "fastest"});
+  CHECK(wrong.status == 2);
+  CHECK_THAT(wrong.err, Contains("halving-doubling"));
+  CHECK(here.verb({"convert", here.file("a.prism"), here.file("b.json"), "--algorithm", "ring"})
+            .status
+        == 2);
+  CHECK(here.verb({"convert", here.file("a.prism"), here.file("b.prism")}).status == 2);
+  CHECK(simulated(here, {here.file("a.prism")}).at("finish_ns") == 13084);
 }
 
 TEST_CASE("inspect counts what a schedule has") {

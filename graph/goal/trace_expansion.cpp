@@ -1,0 +1,40 @@
+#include "graph/goal/trace_expansion.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "graph/goal/node_expansion.hpp"
+
+namespace troupe::goal {
+
+result<expanded_trace> expand_trace(prism_trace_reader& trace,
+                                    const trace_expansion_options& options) {
+  const auto together = std::max(options.gpus_per_node, 1u);
+  TROUPE_TRY(plan, communication_plan::make(trace, together, lanes_of(options.how)));
+  constexpr std::uint32_t cpus_max = std::numeric_limits<std::uint16_t>::max();
+  if (std::uint64_t{together} * (plan.streams() + 1) > cpus_max)
+    return error{errc::no_resources,
+                 "a node of " + std::to_string(together) + " GPUs with "
+                     + std::to_string(plan.streams()) + " streams each, expected at most "
+                     + std::to_string(cpus_max) + " streams in all"};
+  expanded_trace made;
+  schedule_builder builder;
+  std::uint32_t first = 0;
+  for (std::uint32_t rank = 0; rank < trace.world();) {
+    builder.begin_rank();
+    node_expansion node(plan, trace.communicators(), options, rank / together, first, builder);
+    for (std::uint32_t seat = 0; seat < together && rank < trace.world(); ++seat, ++rank) {
+      TROUPE_TRY(nodes, trace.load(rank_id{rank}));
+      TROUPE_TRY(places, node.add(rank_id{rank}, seat, nodes));
+      made.places.push_back(std::move(places));
+    }
+    if (auto whole = node.end(); !whole) return whole.error();
+    const auto size = builder.rank_size();
+    if (auto ended = builder.end_rank(); !ended) return ended.error();
+    first += size;
+  }
+  made.made = builder.finish();
+  return made;
+}
+
+}  // namespace troupe::goal
