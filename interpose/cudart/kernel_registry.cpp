@@ -4,13 +4,13 @@
 
 #include <algorithm>
 
+#include "interpose/cudart/name_pattern.hpp"
+
 namespace troupe {
 
 void kernel_registry::supply(const troupe_host_kernel* kernels) {
   const std::lock_guard hold(lock_);
   supplied_.push_back(kernels);
-  for (auto& kernel : kernels_)
-    if (!kernel.host) kernel.host = host_for(kernel.name);
 }
 
 result<void> kernel_registry::load(const std::string& libraries) {
@@ -20,10 +20,9 @@ result<void> kernel_registry::load(const std::string& libraries) {
     begin = end + 1;
     if (name.empty()) continue;
     void* library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!library) return error{errc::bad_input, std::string("TROUPE_KERNELS: ") + ::dlerror()};
+    if (!library) return error{errc::bad_input, ::dlerror()};
     const void* kernels = ::dlsym(library, "troupe_host_kernels");
-    if (!kernels)
-      return error{errc::bad_input, "TROUPE_KERNELS: " + name + " has no troupe_host_kernels"};
+    if (!kernels) return error{errc::bad_input, name + " has no troupe_host_kernels"};
     supply(static_cast<const troupe_host_kernel*>(kernels));
   }
   return {};
@@ -31,7 +30,8 @@ result<void> kernel_registry::load(const std::string& libraries) {
 
 const device_kernel* kernel_registry::add(const void* host_function, const char* name) {
   const std::lock_guard hold(lock_);
-  auto& kernel = kernels_.emplace_back(device_kernel{name, host_for(name), host_function});
+  const auto& kernel = kernels_.emplace_back(device_kernel{name, host_function});
+  handles_.insert(&kernel);
   return by_function_[host_function] = &kernel;
 }
 
@@ -39,23 +39,24 @@ const device_kernel* kernel_registry::find(const void* function_or_handle) const
   const std::lock_guard hold(lock_);
   if (auto found = by_function_.find(function_or_handle); found != by_function_.end())
     return found->second;
-  for (const auto& kernel : kernels_)
-    if (&kernel == function_or_handle) return &kernel;
-  return nullptr;
+  const auto found = handles_.find(function_or_handle);
+  return found == handles_.end() ? nullptr : static_cast<const device_kernel*>(*found);
 }
 
 const device_kernel* kernel_registry::find_handle(const void* handle) const {
   const std::lock_guard hold(lock_);
-  for (const auto& kernel : kernels_)
-    if (&kernel == handle) return &kernel;
-  return nullptr;
+  return handles_.contains(handle) ? static_cast<const device_kernel*>(handle) : nullptr;
 }
 
-const troupe_host_kernel* kernel_registry::host_for(const std::string& name) const {
-  for (const auto* list : supplied_)
-    for (; list->name; ++list)
-      if (name == list->name) return list;
-  return nullptr;
+const troupe_host_kernel* kernel_registry::host_of(const device_kernel& kernel) const {
+  const std::lock_guard hold(lock_);
+  for (; !kernel.host && kernel.lists_searched < supplied_.size(); ++kernel.lists_searched)
+    for (const auto* one = supplied_[kernel.lists_searched]; one->name; ++one)
+      if (fits_pattern(kernel.name, one->name)) {
+        kernel.host = one;
+        break;
+      }
+  return kernel.host;
 }
 
 kernel_arguments::kernel_arguments(const troupe_host_kernel& kernel, void* const* given) {

@@ -9,6 +9,7 @@
 #include <list>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,11 @@
 namespace troupe {
 
 struct device_kernel {
-  std::string name;                          ///< mangled
-  const troupe_host_kernel* host = nullptr;  ///< nullptr: computes nothing
+  std::string name;  ///< mangled
   const void* host_function = nullptr;
+  /// The registry's own: what host_of has found, in how many of its lists.
+  mutable const troupe_host_kernel* host = nullptr;
+  mutable std::size_t lists_searched = 0;
 };
 
 class kernel_registry {
@@ -34,12 +37,14 @@ class kernel_registry {
   const device_kernel* find(const void* function_or_handle) const;
   /// Like find, but of handles only.
   const device_kernel* find_handle(const void* handle) const;
+  /// The function that stands for the kernel; of several, the one that was supplied first. nullptr:
+  /// it computes nothing. Looked for at the first launch: programs register more than they use.
+  const troupe_host_kernel* host_of(const device_kernel& kernel) const;
 
  private:
-  const troupe_host_kernel* host_for(const std::string& name) const;
-
   mutable std::mutex lock_;
   std::list<device_kernel> kernels_;  // addresses are handles
+  std::set<const void*> handles_;
   std::map<const void*, const device_kernel*> by_function_;
   std::vector<const troupe_host_kernel*> supplied_;
 };

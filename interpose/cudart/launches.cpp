@@ -36,13 +36,14 @@ cudaError_t make_launch_step(device_runtime& rt, const void* function_or_handle,
   step.what = plan_step::type::kernel;
   step.content.what = work::kind::computes;
   step.content.duration_ns = kernel_ns;
-  if (!kernel->host) {
+  const auto* host = rt.kernels.host_of(*kernel);
+  if (!host) {
     say_once_that_nothing_is_computed(*kernel);
     return cudaSuccess;
   }
-  auto copies = std::make_shared<kernel_arguments>(*kernel->host, arguments);
+  auto copies = std::make_shared<kernel_arguments>(*host, arguments);
   const troupe_launch launch{{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared_bytes};
-  step.content.run = [host = kernel->host, launch, copies](const node_ptr&) {
+  step.content.run = [host, launch, copies](const node_ptr&) {
     host->run(&launch, copies->pointers());
   };
   return cudaSuccess;

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "interpose/cudart/kernel_libraries.hpp"
 #include "interpose/cudart/run_link.hpp"
 
 namespace troupe {
@@ -83,9 +84,8 @@ device_runtime* device_runtime::make(cudaError_t& why) {
   if (!profile)
     return refuse("there is no profile \"" + std::string(wanted) + "\" (" + device_profile_names()
                   + ")");
-  if (const char* libraries = std::getenv("TROUPE_KERNELS"))
-    if (auto loaded = registered_kernels().load(libraries); !loaded)
-      return refuse(loaded.error().context);
+  if (auto loaded = load_kernel_libraries(registered_kernels()); !loaded)
+    return refuse(loaded.error().context);
   int at_least = devices_per_host;  // a host has one for each of its ranks
   for (const auto* ranks : {"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"})
     at_least = std::max(at_least, number_from(ranks, 1));

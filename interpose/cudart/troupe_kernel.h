@@ -3,7 +3,7 @@
  * A library that TROUPE_KERNELS names (several: with ':' between them) exports the array
  * troupe_host_kernels, which ends with an entry without a name. A kernel whose mangled name is in
  * it is computed by its function, once a launch, when the stream gets there; all others compute
- * nothing.
+ * nothing. Of several functions for a kernel the first one does.
  */
 #ifndef TROUPE_KERNEL_H
 #define TROUPE_KERNEL_H
@@ -21,7 +21,9 @@ typedef struct {
 } troupe_launch;
 
 typedef struct {
-  const char* name; /* mangled, as nvcc registers it */
+  /* Mangled, as nvcc registers it. A '*' stands for any characters: the name of an unnamed
+   * namespace differs from build to build. */
+  const char* name;
   /* arguments[i] points to a copy of the i-th argument, of argument_sizes[i] bytes. */
   void (*run)(const troupe_launch* launch, void** arguments);
   uint32_t argument_count;
