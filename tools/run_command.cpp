@@ -15,9 +15,10 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "interpose/cudart/device_profile.hpp"
+#include "interpose/cudart/device_fields.hpp"
 #include "interpose/launch/launch_command.hpp"
 #include "tools/commands.hpp"
+#include "tools/device_file.hpp"
 #include "tools/json_output.hpp"
 #include "tools/run_report.hpp"
 #include "tools/run_session.hpp"
@@ -107,6 +108,15 @@ result<void> look_for_launcher(run_options& options, bool world_given) {
   return {};
 }
 
+/// A file becomes the fields that ranks are given.
+result<void> read_device(run_options& options) {
+  if (!is_device_file(options.device)) return {};
+  TROUPE_TRY(device, read_device_file(options.device));
+  options.device = to_fields(device);
+  if (!options.devices) options.devices = static_cast<std::uint32_t>(device.devices_per_host);
+  return {};
+}
+
 }  // namespace
 
 int run_command(int argc, char** argv) {
@@ -178,16 +188,18 @@ int run_command(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--device", options.device,
                  "run CUDA and NCCL programs on a host device, which is such a GPU: "
-                     + device_profile_names() + " (default: none)")
+                     + device_profile_names() + ", or a YAML file of one (default: none)")
       ->check(
           [](const std::string& name) {
-            return find_device_profile(name)
+            return is_device_file(name) || find_device_profile(name)
                        ? std::string{}
-                       : "there is no device \"" + name + "\", only " + device_profile_names();
+                       : "there is no device \"" + name + "\", only " + device_profile_names()
+                             + ", and files (NAME.yaml)";
           },
           "");
-  app.add_option("--devices", options.devices,
-                 "GPUs of a host with --device (default: 8, or one a rank of the host)")
+  app.add_option(
+         "--devices", options.devices,
+         "GPUs of a host with --device (default: the file's, or 8, or one a rank of the host)")
       ->check(CLI::Range(1u, world_max));
   app.add_option("--nccl-order", options.nccl_order,
                  "what orders NCCL's messages with --device: communicator, as NCCL does; stream, "
@@ -227,6 +239,7 @@ int run_command(int argc, char** argv) {
     return fail("run", found.error(), json);
   if (auto placed = place_on_hosts(options, world->count() > 0, hosts, per_host); !placed)
     return fail("run", placed.error(), json);
+  if (auto read = read_device(options); !read) return fail("run", read.error(), json);
   options.warn_after = nanos{static_cast<std::int64_t>(warn_after * 1e9)};
   if (!slots->count()) options.slots = std::min(cores, options.world);
   if (options.slots > options.world)

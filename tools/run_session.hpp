@@ -16,10 +16,10 @@ namespace troupe {
 struct run_options {
   std::vector<std::string> command;
   std::uint32_t world = 1, slots = 1;
-  std::uint32_t per_host = 1;               ///< ranks of one host; divides the world
-  std::string cuda = "auto";                ///< auto, cpu or real: what cuda means to ranks
-  std::string device;                       ///< of the host device: a profile; empty: none
-  std::uint32_t devices = 0;                ///< of a host; 0: eight, or one a rank
+  std::uint32_t per_host = 1;  ///< ranks of one host; divides the world
+  std::string cuda = "auto";   ///< auto, cpu or real: what cuda means to ranks
+  std::string device;          ///< of the host device, as TROUPE_DEVICE has it; empty: none
+  std::uint32_t devices = 0;   ///< of a host; 0: eight, or one a rank
   std::string nccl_order = "communicator";  ///< or stream: what orders NCCL's messages
   std::uint64_t tensor_bytes_max = 0;       ///< what a rank's tensors hold at most; 0: anything
   bool once = false;  ///< the command is executed once, and starts the ranks itself

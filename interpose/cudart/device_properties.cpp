@@ -9,7 +9,7 @@ int pci_bus_of(int host_ordinal) { return 0x10 + 8 * host_ordinal; }
 
 cudaDeviceProp properties_of(const device_profile& profile, int host_ordinal) {
   cudaDeviceProp all{};
-  std::snprintf(all.name, sizeof all.name, "%s", profile.product_name);
+  std::snprintf(all.name, sizeof all.name, "%s", profile.product_name.c_str());
   std::snprintf(all.uuid.bytes, sizeof all.uuid.bytes, "troupe-%03d", host_ordinal);
   all.totalGlobalMem = profile.memory_bytes;
   all.sharedMemPerBlock = 48 << 10;

@@ -59,6 +59,13 @@ const troupe_host_kernel* kernel_registry::host_of(const device_kernel& kernel) 
   return kernel.host;
 }
 
+std::vector<std::string> kernel_registry::names() const {
+  const std::lock_guard hold(lock_);
+  std::vector<std::string> all;
+  for (const auto& kernel : kernels_) all.push_back(kernel.name);
+  return all;
+}
+
 kernel_arguments::kernel_arguments(const troupe_host_kernel& kernel, void* const* given) {
   for (std::uint32_t n = 0; n < kernel.argument_count; ++n) {
     const auto* from = static_cast<const std::byte*>(given[n]);

@@ -40,6 +40,8 @@ class kernel_registry {
   /// The function that stands for the kernel; of several, the one that was supplied first. nullptr:
   /// it computes nothing. Looked for at the first launch: programs register more than they use.
   const troupe_host_kernel* host_of(const device_kernel& kernel) const;
+  /// All that are registered.
+  std::vector<std::string> names() const;
 
  private:
   mutable std::mutex lock_;

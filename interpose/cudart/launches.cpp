@@ -6,9 +6,6 @@
 namespace troupe {
 namespace {
 
-/// Every kernel's duration, until a model says better.
-constexpr std::uint64_t kernel_ns = 5'000;
-
 void say_once_that_nothing_is_computed(const device_kernel& kernel) {
   static std::atomic<bool> said = false;
   if (said.exchange(true)) return;
@@ -35,14 +32,14 @@ cudaError_t make_launch_step(device_runtime& rt, const void* function_or_handle,
   if (!is_possible(grid, block, shared_bytes, rt.profile())) return cudaErrorInvalidConfiguration;
   step.what = plan_step::type::kernel;
   step.content.what = work::kind::computes;
-  step.content.duration_ns = kernel_ns;
   const auto* host = rt.kernels.host_of(*kernel);
+  const troupe_launch launch{{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared_bytes};
+  step.content.duration_ns = rt.times.duration_ns(*kernel, launch, host, arguments);
   if (!host) {
     say_once_that_nothing_is_computed(*kernel);
     return cudaSuccess;
   }
   auto copies = std::make_shared<kernel_arguments>(*host, arguments);
-  const troupe_launch launch{{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared_bytes};
   step.content.run = [host, launch, copies](const node_ptr&) {
     host->run(&launch, copies->pointers());
   };

@@ -35,6 +35,8 @@ void enter_run() {
   troupe_enter();
 }
 
+bool is_first_rank() { return !std::getenv("TROUPE_SOCKET") || troupe_rank() == 0; }
+
 void let_others_run() {
   if (troupe_connected()) troupe_yield();
 }

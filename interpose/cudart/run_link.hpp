@@ -14,6 +14,8 @@ std::uint64_t device_clock_ns();
 void join_run();
 /// The calling thread takes part in the rank's slot from now on.
 void enter_run();
+/// Of the run; alone, any process is.
+bool is_first_rank();
 /// The thread asked and there was nothing: others first.
 void let_others_run();
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "interpose/cudart/device_fields.hpp"
 #include "interpose/cudart/kernel_libraries.hpp"
 #include "interpose/cudart/run_link.hpp"
 
@@ -54,6 +55,31 @@ std::vector<int> visible_devices(int on_host) {
 
 constexpr int devices_per_host = 8;
 
+/// TROUPE_DEVICE: the name of a built-in one, or the fields of one that a run has read from a file.
+result<device_profile> wanted_profile() {
+  const char* variable = std::getenv("TROUPE_DEVICE");
+  const std::string wanted = variable ? variable : "h100";
+  if (wanted.find('=') != std::string::npos) return from_fields(wanted);
+  const auto* profile = find_device_profile(wanted);
+  if (profile) return *profile;
+  return error{errc::usage, "there is no profile \"" + wanted + "\" (" + device_profile_names()
+                                + "; a file is for troupe run --device)"};
+}
+
+/// Of a run by one of its ranks, though each might use other kernels: a line a run is enough to
+/// find a slip of the pen.
+void say_at_exit_what_is_unused(device_runtime& rt) {
+  static device_runtime* runtime = &rt;
+  std::atexit([] {
+    if (forked || !is_first_rank()) return;
+    for (const auto& name : runtime->times.unused(runtime->kernels.names()))
+      std::fprintf(stderr,
+                   "troupe: the device's file has a kernel \"%s\", but the program has none of "
+                   "that name\n",
+                   name.c_str());
+  });
+}
+
 }  // namespace
 
 kernel_registry& registered_kernels() {
@@ -66,11 +92,14 @@ thread_state& this_thread() {
   return state;
 }
 
-device_runtime::device_runtime(const device_profile& profile, const std::vector<int>& host_ordinals)
-    : graph({device_clock_ns, enter_run}), kernels(registered_kernels()), profile_(profile) {
+device_runtime::device_runtime(device_profile profile, const std::vector<int>& host_ordinals)
+    : graph({device_clock_ns, enter_run}),
+      kernels(registered_kernels()),
+      times(profile_),
+      profile_(std::move(profile)) {
   for (int host_ordinal : host_ordinals)
     devices_.push_back(
-        std::make_unique<device_state>(static_cast<int>(devices_.size()), host_ordinal, profile));
+        std::make_unique<device_state>(static_cast<int>(devices_.size()), host_ordinal, profile_));
 }
 
 device_runtime* device_runtime::make(cudaError_t& why) {
@@ -79,11 +108,8 @@ device_runtime* device_runtime::make(cudaError_t& why) {
     why = cudaErrorInitializationError;
     return nullptr;
   };
-  const char* wanted = std::getenv("TROUPE_DEVICE");
-  const auto* profile = find_device_profile(wanted ? wanted : "h100");
-  if (!profile)
-    return refuse("there is no profile \"" + std::string(wanted) + "\" (" + device_profile_names()
-                  + ")");
+  auto profile = wanted_profile();
+  if (!profile) return refuse(profile.error().context);
   if (auto loaded = load_kernel_libraries(registered_kernels()); !loaded)
     return refuse(loaded.error().context);
   int at_least = devices_per_host;  // a host has one for each of its ranks
@@ -95,7 +121,9 @@ device_runtime* device_runtime::make(cudaError_t& why) {
   if (visible.empty()) return nullptr;
   ::pthread_atfork(nullptr, nullptr, [] { forked = true; });
   join_run();
-  return new device_runtime(*profile, visible);
+  auto* made = new device_runtime(std::move(*profile), visible);
+  if (!made->profile().kernels.empty()) say_at_exit_what_is_unused(*made);
+  return made;
 }
 
 cudaError_t device_runtime::find(device_runtime*& runtime) {

@@ -16,6 +16,7 @@
 #include "interpose/cudart/device_memory.hpp"
 #include "interpose/cudart/device_profile.hpp"
 #include "interpose/cudart/kernel_registry.hpp"
+#include "interpose/cudart/kernel_times.hpp"
 #include "interpose/cudart/memory_map.hpp"
 #include "interpose/cudart/stream_capture.hpp"
 #include "interpose/cudart/stream_set.hpp"
@@ -63,6 +64,7 @@ class device_runtime {
   memory_map memory;
   work_graph graph;
   kernel_registry& kernels;
+  kernel_times times;
   std::set<device_event*> events;
   std::set<std::shared_ptr<stream_capture>> captures;
 
@@ -87,11 +89,11 @@ class device_runtime {
   cudaError_t refuse_in_capture();
 
  private:
-  device_runtime(const device_profile& profile, const std::vector<int>& host_ordinals);
+  device_runtime(device_profile profile, const std::vector<int>& host_ordinals);
   static device_runtime* make(cudaError_t& why);
   void note_awaited(const node_ptr& node);
 
-  const device_profile& profile_;
+  const device_profile profile_;
   std::vector<std::unique_ptr<device_state>> devices_;
 };
 

@@ -20,6 +20,11 @@ typedef struct {
   size_t shared_bytes;
 } troupe_launch;
 
+/* What a launch moves to and from the device's memory, and how many operations it makes. */
+typedef struct {
+  double bytes, flops;
+} troupe_cost;
+
 typedef struct {
   /* Mangled, as nvcc registers it. A '*' stands for any characters: the name of an unnamed
    * namespace differs from build to build. */
@@ -28,6 +33,9 @@ typedef struct {
   void (*run)(const troupe_launch* launch, void** arguments);
   uint32_t argument_count;
   const size_t* argument_sizes;
+  /* From which its time on the device follows, when the device's file has none for it. NULL: the
+   * time of a kernel of which nothing is known. Called at the launch, with its own arguments. */
+  void (*cost)(const troupe_launch* launch, void** arguments, troupe_cost* cost);
 } troupe_host_kernel;
 
 extern const troupe_host_kernel troupe_host_kernels[];

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <fstream>
 #include <regex>
 
 #include "tests/e2e/leftovers.hpp"
@@ -75,6 +76,23 @@ TEST_CASE("a program that does not use cuda is not told of the map") {
   INFO(describe(ended));
   CHECK(ended.status == 0);
   CHECK(ended.err.empty());
+}
+
+TEST_CASE("a device's file that cannot be believed is bad input, and a line says where") {
+  const workspace here;
+  const auto path = here.file("gpu.yaml");
+  std::ofstream(path) << "base: h100\nmemory: lots\n";
+  const auto ended = here.verb({"run", "--device", path, "--", "true"});
+  INFO(describe(ended));
+  CHECK(ended.status == 3);
+  CHECK_THAT(ended.err, Contains(path + ":2:9: memory: expected a size such as 80GiB"));
+  CHECK(count_of(ended.err, "\n") == 1);
+  const auto absent = here.verb({"run", "--device", here.file("none.yaml"), "--", "true"});
+  CHECK(absent.status == 3);
+  CHECK_THAT(absent.err, Contains("none.yaml"));
+  const auto unknown = here.verb({"run", "--device", "h101", "--", "true"});
+  CHECK(unknown.status == 2);
+  CHECK_THAT(unknown.err, Contains("h101"));
 }
 
 TEST_CASE("another word for --cuda is a usage error") {

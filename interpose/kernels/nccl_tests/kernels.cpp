@@ -28,6 +28,13 @@ T argument(void** arguments, int number) {
   return value;
 }
 
+/// Each of `vectors` is read or written once; the count is argument `at`.
+template <class T, int vectors, int at = 1>
+void moves(const troupe_launch*, void** arguments, troupe_cost* cost) {
+  cost->bytes = vectors * static_cast<double>(sizeof(T))
+                * static_cast<double>(argument<std::int64_t>(arguments, at));
+}
+
 /// (T* elements, intptr_t count, Op, int members, int member, uint64_t seed, intptr_t first)
 template <class Op, class T>
 void prepare_input(const troupe_launch*, void** arguments) {
@@ -103,23 +110,24 @@ constexpr std::size_t inline_sizes[] = {8, 8, 1, 4, 8, 8, 4, 8};
 
 // The table is one line a type and a reduction. `type` and `word` are the mangled names of T and of
 // the integer of its size, `name` that of the reduction.
-#define TROUPE_REDUCTION(name, Op, type, word, T)                                              \
-  {"_ZN*13prepareInput2I" type "NS_" name "EEEvPT_lT0_iiml", prepare_input<Op, T>, 7,          \
-   input_sizes},                                                                               \
-      {"_ZN*16prepareExpected2I" type "NS_" name "EEEvPT_lT0_iml", prepare_expected<Op, T>, 6, \
-       expected_sizes},                                                                        \
-      {"_ZN*13verifyInline2I" type word "NS_" name "EEEvPKT_lT1_imljPl", verify_inline<Op, T>, \
-       8, inline_sizes},
-#define TROUPE_NUMBER(type, word, T)                                       \
-  TROUPE_REDUCTION("9ReduceNil", nothing, type, word, T)                   \
-  TROUPE_REDUCTION("9ReduceSum", sum, type, word, T)                       \
-  TROUPE_REDUCTION("10ReduceProd", product, type, word, T)                 \
-  TROUPE_REDUCTION("9ReduceMin", minimum, type, word, T)                   \
-  TROUPE_REDUCTION("9ReduceMax", maximum, type, word, T)                   \
-  TROUPE_REDUCTION("9ReduceAvg", average, type, word, T)                   \
+#define TROUPE_REDUCTION(name, Op, type, word, T)                                                  \
+  {"_ZN*13prepareInput2I" type "NS_" name "EEEvPT_lT0_iiml", prepare_input<Op, T>, 7, input_sizes, \
+   moves<T, 1>},                                                                                   \
+      {"_ZN*16prepareExpected2I" type "NS_" name "EEEvPT_lT0_iml", prepare_expected<Op, T>, 6,     \
+       expected_sizes, moves<T, 1>},                                                               \
+      {"_ZN*13verifyInline2I" type word "NS_" name "EEEvPKT_lT1_imljPl", verify_inline<Op, T>, 8,  \
+       inline_sizes, moves<T, 1>},
+#define TROUPE_NUMBER(type, word, T)                       \
+  TROUPE_REDUCTION("9ReduceNil", nothing, type, word, T)   \
+  TROUPE_REDUCTION("9ReduceSum", sum, type, word, T)       \
+  TROUPE_REDUCTION("10ReduceProd", product, type, word, T) \
+  TROUPE_REDUCTION("9ReduceMin", minimum, type, word, T)   \
+  TROUPE_REDUCTION("9ReduceMax", maximum, type, word, T)   \
+  TROUPE_REDUCTION("9ReduceAvg", average, type, word, T)   \
   TROUPE_REDUCTION("15ReducePreMulSum", premultiplied_sum, type, word, T)
-#define TROUPE_WORD(word, T) \
-  {"_ZN*14verifyPreparedI" word "EEvPKT_S*_ljPl", verify_prepared<T>, 5, prepared_sizes},
+#define TROUPE_WORD(word, T)                                                             \
+  {"_ZN*14verifyPreparedI" word "EEvPKT_S*_ljPl", verify_prepared<T>, 5, prepared_sizes, \
+   moves<T, 2, 2>},
 
 const troupe_host_kernel troupe_host_kernels[] = {
     // clang-format off
@@ -140,4 +148,4 @@ const troupe_host_kernel troupe_host_kernels[] = {
     TROUPE_WORD("j", std::uint32_t)
     TROUPE_WORD("m", std::uint64_t)
     // clang-format on
-    {nullptr, nullptr, 0, nullptr}};
+    {nullptr, nullptr, 0, nullptr, nullptr}};

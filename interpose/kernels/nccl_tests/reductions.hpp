@@ -44,7 +44,8 @@ struct whole {
   std::uint64_t units;
   double unit;
   explicit whole(const element& e)
-      : units(1 + e.draw_to(drawn_for::result, (std::uint64_t{1} << float_format<T>::precision) - 1)),
+      : units(1
+              + e.draw_to(drawn_for::result, (std::uint64_t{1} << float_format<T>::precision) - 1)),
         unit(std::ldexp(e.flip(drawn_for::sign) ? -1 : 1,
                         static_cast<int>(e.draw_to(drawn_for::scale, 6)) - 3)) {}
   T times(double count) const { return float_format<T>::rounded(count * unit); }

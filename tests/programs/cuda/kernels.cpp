@@ -17,5 +17,5 @@ const size_t scale_sizes[] = {sizeof(float*), sizeof(int), sizeof(float)};
 
 }  // namespace
 
-const troupe_host_kernel troupe_host_kernels[] = {{"_Z5scalePfif", scale, 3, scale_sizes},
-                                                  {nullptr, nullptr, 0, nullptr}};
+const troupe_host_kernel troupe_host_kernels[] = {{"_Z5scalePfif", scale, 3, scale_sizes, nullptr},
+                                                  {nullptr, nullptr, 0, nullptr, nullptr}};

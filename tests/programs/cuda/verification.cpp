@@ -55,9 +55,9 @@ struct reduction {
   ncclRedOp_t op;
   const char* name;
 };
-constexpr reduction reductions[] = {{ncclSum, "9ReduceSum"},  {ncclProd, "10ReduceProd"},
-                                    {ncclMin, "9ReduceMin"},  {ncclMax, "9ReduceMax"},
-                                    {ncclAvg, "9ReduceAvg"},  {ncclNumOps, "15ReducePreMulSum"}};
+constexpr reduction reductions[] = {{ncclSum, "9ReduceSum"}, {ncclProd, "10ReduceProd"},
+                                    {ncclMin, "9ReduceMin"}, {ncclMax, "9ReduceMax"},
+                                    {ncclAvg, "9ReduceAvg"}, {ncclNumOps, "15ReducePreMulSum"}};
 
 constexpr std::int64_t count = 5001;
 constexpr std::uint64_t seed = 0x1234;
@@ -93,10 +93,10 @@ std::int64_t wrong_of(const member& me, const number& of, const reduction& by, v
   auto *prepared = wrong, *computed = wrong + 1;
   launch(me, std::string("14verifyPreparedI") + of.word + "EEvPKT_S3_ljPl",
          {&results, &expected, &size, &tolerance, &prepared});
-  launch(me,
-         std::string("13verifyInline2I") + of.name + of.word + "NS_" + by.name
-             + "EEEvPKT_lT1_imljPl",
-         {&results, &size, op, &members, &draws, &first, &tolerance, &computed});
+  launch(
+      me,
+      std::string("13verifyInline2I") + of.name + of.word + "NS_" + by.name + "EEEvPKT_lT1_imljPl",
+      {&results, &size, op, &members, &draws, &first, &tolerance, &computed});
   CUDA(cudaStreamSynchronize(me.stream));
   CHECK(wrong[0] == wrong[1]);
   const auto found = wrong[0];

@@ -37,8 +37,8 @@ TEST_CASE("of several functions for a kernel the one supplied first stands for i
   const int stub = 0, other_stub = 0;
   const auto* kernel = registry.add(&stub, "_Z5scalev");
   CHECK(registry.host_of(*kernel) == nullptr);
-  const troupe_host_kernel exact[] = {{"_Z5scalev", first, 0, nullptr}, {}};
-  const troupe_host_kernel wide[] = {{"_Z5*", second, 0, nullptr}, {}};
+  const troupe_host_kernel exact[] = {{"_Z5scalev", first, 0, nullptr, nullptr}, {}};
+  const troupe_host_kernel wide[] = {{"_Z5*", second, 0, nullptr, nullptr}, {}};
   registry.supply(exact);
   registry.supply(wide);
   CHECK(registry.host_of(*kernel)->run == first);

@@ -143,7 +143,7 @@ void check_all_reductions() {
   check_any_order<premultiplied_sum, T>();
 }
 
-#define NCCL_TYPES                                                                              \
+#define NCCL_TYPES                                                                                \
   std::int8_t, std::uint8_t, std::int32_t, std::uint32_t, std::int64_t, std::uint64_t, f16, bf16, \
       f8e4m3, f8e5m2, float, double
 
