@@ -84,10 +84,9 @@ result<device_profile> parse(const std::string& text, const yaml_place& in) {
     if (auto done = apply_kernels(device, kernels, in); !done) return done.error();
   const auto bytes = to_fields(device).size();
   if (bytes > fields_bytes_max)
-    return in.wrong(root["kernels"].Mark(), "kernels: expected at most "
-                                                + std::to_string(fields_bytes_max)
-                                                + " bytes of names and numbers, not "
-                                                + std::to_string(bytes));
+    return in.wrong(root["kernels"].Mark(),
+                    "kernels: expected at most " + std::to_string(fields_bytes_max)
+                        + " bytes of names and numbers, not " + std::to_string(bytes));
   return device;
 }
 

@@ -22,6 +22,7 @@
 #include "actors/system.hpp"
 #include "gpu/backend.hpp"
 #include "gpu/worker_pool.hpp"
+#include "interpose/cudart/program_image.hpp"
 #include "interpose/launch/launcher.hpp"
 #include "interpose/launch/program.hpp"
 #include "tools/launch_link.hpp"
@@ -69,7 +70,10 @@ std::vector<output_relay::source> sources_of(const launcher& ranks, const run_op
 }
 
 /// Its libraries come before NVIDIA's in every process of the run.
-result<void> put_host_device(const run_options& options, launch_plan& plan) {
+result<void> put_host_device(const run_options& options, const std::string& program,
+                             launch_plan& plan) {
+  if (const auto obstacle = open_program_image(program.c_str()).obstacle(); !obstacle.empty())
+    return error{errc::bad_input, program + ": " + obstacle};
   const auto folder = plan.library_folder + "/host-device/";
   std::error_code code;
   for (const auto* name : {"libcudart.so.13", "libnccl.so.2"})
@@ -102,7 +106,7 @@ result<job_report> run_here(const run_options& options, run_tables& tables) {
   const auto start = now();
   // Whatever can be refused is refused before a former trace is overwritten and the program starts.
   TROUPE_TRY(libraries, library_folder());
-  if (auto program = find_program(options.command); !program) return program.error();
+  TROUPE_TRY(program, find_program(options.command));
   TROUPE_TRY(pools, payload_pools::open({options.world, options.memory_bytes, options.spill_bytes,
                                          options.spill_folder}));
   TROUPE_TRY(listener, rank_listener::open(options.world));
@@ -124,7 +128,7 @@ result<job_report> run_here(const run_options& options, run_tables& tables) {
                       {"TROUPE_TENSOR_MEMORY", std::to_string(options.tensor_bytes_max)}};
   plan.library_folder = libraries;
   if (!options.device.empty())
-    if (auto put = put_host_device(options, plan); !put) return put.error();
+    if (auto put = put_host_device(options, program.path, plan); !put) return put.error();
   TROUPE_TRY(ranks, launcher::start(plan));  // forks: before any thread
   const auto cores = std::max(std::thread::hardware_concurrency(), 1u);
   TROUPE_TRY(workers, make_worker_pool(std::min(cores, 4u)));

@@ -25,10 +25,9 @@ bool split_number(const std::string& text, double& number, std::string_view& uni
 }
 
 using unit = std::pair<std::string_view, double>;
-constexpr unit size_units[] = {{"", 1},          {"B", 1},           {"KB", 1e3},
-                               {"MB", 1e6},      {"GB", 1e9},        {"TB", 1e12},
-                               {"KiB", 0x1p10},  {"MiB", 0x1p20},    {"GiB", 0x1p30},
-                               {"TiB", 0x1p40}};
+constexpr unit size_units[] = {{"", 1},         {"B", 1},       {"KB", 1e3},     {"MB", 1e6},
+                               {"GB", 1e9},     {"TB", 1e12},   {"KiB", 0x1p10}, {"MiB", 0x1p20},
+                               {"GiB", 0x1p30}, {"TiB", 0x1p40}};
 constexpr unit time_units[] = {{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}};
 constexpr unit no_unit[] = {{"", 1}};
 
@@ -233,8 +232,7 @@ result<void> check_device(const device_profile& of) {
 std::string to_fields(const device_profile& of) {
   std::string text;
   write(text, device_fields, of, "");
-  for (const auto& kernel : of.kernels)
-    write(text, kernel_fields, kernel, of_a_kernel);
+  for (const auto& kernel : of.kernels) write(text, kernel_fields, kernel, of_a_kernel);
   return text;
 }
 

@@ -16,7 +16,8 @@ using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
 
 struct file {
-  std::string path = std::filesystem::temp_directory_path() / ("troupe-device-" + std::to_string(::getpid()) + ".yaml");
+  std::string path = std::filesystem::temp_directory_path()
+                     / ("troupe-device-" + std::to_string(::getpid()) + ".yaml");
   explicit file(const std::string& text) { std::ofstream(path) << text; }
   ~file() { std::remove(path.c_str()); }
 };
