@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "graph/schedule/algorithms.hpp"
+#include "graph/schedule/nccl.hpp"
 #include "messages/assert.hpp"
 
 namespace troupe {
@@ -17,16 +18,36 @@ enum class from { member_0, root };
 struct known {
   operation op;
   from first;
-  void (*write)(round_writer&, const options&);
+  result<void> (*write)(round_writer&, const options&);
 };
 
 template <void (*write)(round_writer&)>
-constexpr void plain(round_writer& to, const options&) {
+result<void> plain(round_writer& to, const options&) {
   write(to);
+  return {};
 }
 template <void (*write)(round_writer&, std::uint64_t)>
-constexpr void chunked(round_writer& to, const options& of) {
+result<void> chunked(round_writer& to, const options& of) {
   write(to, of.chunk_bytes);
+  return {};
+}
+
+/// Places are group ranks.
+result<void> as_nccl(round_writer& to, const options& of) {
+  auto what = to.shape;
+  if (what.op == barrier) {
+    what = even_shape(all_reduce, what.members, 1, to.place, 4);
+    to.program.clear(4);
+  }
+  if (what.members == 1) return {};
+  const auto alone = of.hosts != nullptr ? host_layout::consecutive(1, 1)
+                                         : host_layout::consecutive(what.members, 1);
+  const auto& hosts = of.hosts != nullptr ? *of.hosts : alone;
+  TROUPE_ASSERT(hosts.members() == what.members, hosts.members(), what.members);
+  TROUPE_TRY(plan, make_nccl_plan(what, hosts, of.nccl));
+  const auto write = plan.how == nccl_algorithm::tree ? rounds::nccl_tree : rounds::nccl_ring;
+  write(what, to.place, plan, hosts, of.nccl, to.program);
+  return {};
 }
 
 struct entry {
@@ -83,6 +104,18 @@ const std::vector<entry>& table() {
         {gather, from::root, plain<linear_gather>},
         {scatter, from::root, plain<linear_scatter>},
         {barrier, from::member_0, plain<linear_barrier>}}},
+      {algorithm::nccl,
+       "nccl",
+       "NCCL's rings and trees, in channels, chunks and slices",
+       {{all_reduce, from::member_0, as_nccl},
+        {broadcast, from::member_0, as_nccl},
+        {reduce, from::member_0, as_nccl},
+        {all_gather, from::member_0, as_nccl},
+        {reduce_scatter, from::member_0, as_nccl},
+        {barrier, from::member_0, as_nccl},
+        {all_to_all, from::member_0, plain<linear_all_to_all>},
+        {gather, from::root, plain<linear_gather>},
+        {scatter, from::root, plain<linear_scatter>}}},
       {algorithm::pairwise,
        "pairwise",
        "each to whom it is for, one after the other",
@@ -220,11 +253,13 @@ result<void> write_program(const collective_shape& what, std::uint32_t self,
       && !(what.parts.is_uniform() && what.incoming.is_uniform()))
     return error{errc::usage, "bruck knows an all_to_all only of equal parts"};
   round_writer rounds(what, self, how->first == from::root ? what.root : 0, to);
-  how->write(rounds, options);
-  return {};
+  return how->write(rounds, options);
 }
 
 std::uint32_t lanes_of(const schedule_options& options) {
+  if (options.how == algorithm::nccl)
+    return options.hosts != nullptr ? channel_count(options.nccl, *options.hosts)
+                                    : channel_count(options.nccl, host_layout::consecutive(1, 1));
   return options.how == algorithm::double_tree ? 2 : 1;
 }
 

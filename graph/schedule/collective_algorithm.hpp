@@ -17,6 +17,7 @@
 //                    linear; else pairwise
 //   gather, scatter  binomial; parts of given sizes: linear
 //   barrier          dissemination
+// `nccl` is NCCL's schedules, chosen as it does (nccl.hpp).
 // Not here: the algorithms (one a file beside this one).
 #pragma once
 
@@ -25,6 +26,8 @@
 #include <vector>
 
 #include "graph/schedule/collective_shape.hpp"
+#include "graph/schedule/host_layout.hpp"
+#include "graph/schedule/nccl_settings.hpp"
 #include "graph/schedule/transfer_program.hpp"
 
 namespace troupe {
@@ -37,6 +40,7 @@ enum class algorithm : std::uint8_t {
   double_tree,
   halving_doubling,
   linear,
+  nccl,
   pairwise,
   recursive_doubling,
   ring,
@@ -58,6 +62,9 @@ algorithm choose_algorithm(const collective_shape& what);
 struct schedule_options {
   algorithm how = algorithm::automatic;
   std::uint64_t chunk_bytes = 512 << 10;  ///< double-tree: its pieces are at most so long
+  nccl_settings nccl = {};                ///< of nccl only
+  /// nccl: who lives with whom; of the same members. None: each member on a host of its own.
+  const host_layout* hosts = nullptr;
 };
 
 /// Writes member `self`'s part to `to`, which is cleared before. Nothing is left out for what is
@@ -66,7 +73,7 @@ struct schedule_options {
 result<void> write_program(const collective_shape& what, std::uint32_t self,
                            const schedule_options& options, transfer_program& to);
 
-/// A program's lanes are below this, on every member and for every shape.
+/// A program's lanes are below this, on every member and for every shape (of nccl: for such hosts).
 std::uint32_t lanes_of(const schedule_options& options);
 
 }  // namespace troupe

@@ -43,6 +43,13 @@ std::vector<collective_shape> uneven_shapes(operation op, std::uint32_t members,
   return shapes;
 }
 
+/// Does the algorithm want equal parts?
+bool wants_equal_parts(algorithm how, operation op) {
+  return (how == algorithm::bruck && op == operation::all_to_all)
+         || (how == algorithm::nccl
+             && (op == operation::all_gather || op == operation::reduce_scatter));
+}
+
 bool has_root(operation op) {
   return op == operation::broadcast || op == operation::reduce || op == operation::gather
          || op == operation::scatter;
@@ -66,8 +73,7 @@ TEST_CASE("every algorithm does what its collectives are, for 1 to 17 members an
         for (std::uint32_t n = 1; n <= 17; ++n)
           for (std::uint32_t root = 0; root < (has_root(op) ? n : 1); ++root)
             for (const std::uint64_t elements : {0u, 1u, n - 1, n, 3 * n, 3 * n + 2, 101u}) {
-              if (how == algorithm::bruck && op == operation::all_to_all && elements % n != 0)
-                continue;
+              if (wants_equal_parts(how, op) && elements % n != 0) continue;
               check(even_shapes(op, n, elements, root), how, elements * 100 + root);
             }
 }
@@ -85,7 +91,7 @@ TEST_CASE("parts of given sizes go where they belong, empty ones too") {
   for (const auto how : algorithms())
     for (const auto op : {operation::all_gather, operation::gather, operation::scatter,
                           operation::reduce_scatter, operation::all_to_all})
-      if (knows(how, op) && !(how == algorithm::bruck && op == operation::all_to_all))
+      if (knows(how, op) && !wants_equal_parts(how, op))
         for (std::uint32_t n = 1; n <= 17; ++n)
           for (std::uint64_t seed = 0; seed < 3; ++seed)
             check(uneven_shapes(op, n, seed), how, seed);
@@ -94,7 +100,7 @@ TEST_CASE("parts of given sizes go where they belong, empty ones too") {
 TEST_CASE("whatever is chosen for a collective and its size does it") {
   for (const auto op : collectives)
     for (const std::uint32_t n : {1, 2, 3, 7, 8, 12, 16})
-      for (const std::uint64_t elements : {0, 1, 8, 48, 600, 6000, 60000, 600000}) {
+      for (const std::uint64_t elements : {0, 1, 8, 48, 600, 6000, 20000}) {
         if (elements > 6000 && n > 8) continue;
         const auto shapes = even_shapes(op, n, op == operation::barrier ? 0 : elements * n);
         INFO(to_string(op) << " of " << n << ", " << elements << " elements");

@@ -78,15 +78,17 @@ class runner {
       if (steps[i].kind != step_kind::local)
         state.order[{steps[i].kind, steps[i].peer, steps[i].lane}].push_back(i);
     }
+    has_data_.push_back(!run_.members[member].data.empty());
     run_.members[member].comes_after.assign(programs_.size(), false);
     run_.members[member].comes_after[member] = true;
   }
 
-  /// Ranges beyond a vector's end go on at its begin; scratch has no end.
+  /// Ranges beyond a vector's end go on at its begin; scratch, and a barrier's data, has no end.
   std::uint64_t& at(std::uint32_t member, vector_name name, std::uint64_t index) {
     auto& values = vector_of(run_.members[member], name);
-    if (name == vector_name::scratch && index >= values.size()) values.resize(index + 1);
-    return values[name == vector_name::scratch ? index : index % values.size()];
+    const bool grows = name == vector_name::scratch || !has_data_[member];
+    if (grows && index >= values.size()) values.resize(index + 1);
+    return values[grows ? index : index % values.size()];
   }
   vector_values read(std::uint32_t member, const transfer_step& step) {
     vector_values got;
@@ -187,6 +189,7 @@ class runner {
   execution& run_;
   std::mt19937_64 chance_;
   std::vector<member_steps> state_;
+  std::vector<bool> has_data_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> runnable_;
   std::map<key, pair> pairs_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, flight> flights_;
