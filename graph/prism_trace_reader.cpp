@@ -163,6 +163,15 @@ result<void> prism_trace_reader::read_tables() {
   for (const auto& entry : chunks_) {
     if (entry.kind == trace_chunk_kind::index)
       return wrong_at(entry.offset, "an index within the index");
+    if (entry.kind == trace_chunk_kind::ranks) {
+      if (entry.first != world_ || entry.count == 0 || entry.count > format::world_max - world_)
+        return wrong_at(entry.offset, "ranks " + std::to_string(entry.first) + " and "
+                                          + std::to_string(entry.count)
+                                          + " in all that join a world of "
+                                          + std::to_string(world_));
+      world_ += entry.count;
+      nodes_of_.resize(world_);
+    }
     if (entry.kind == trace_chunk_kind::nodes) {
       if (entry.rank >= world_)
         return wrong_at(entry.offset, "nodes of rank " + std::to_string(entry.rank)

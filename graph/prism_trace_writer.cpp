@@ -21,6 +21,11 @@ static_assert(prism_trace_writer::nodes_per_chunk == chunk_nodes_max);
 constexpr std::size_t buffered_bytes_max = 256u << 20;
 constexpr std::size_t table_chunk_bytes = 1u << 20;  // about, before packing
 
+error wrong_world(const std::string& path, std::uint32_t world) {
+  return {errc::bad_input, path + ": a world of " + std::to_string(world) + " ranks, expected 1 to "
+                               + std::to_string(format::world_max)};
+}
+
 struct rank_part {
   node_columns_encoder nodes;
   std::uint32_t written = 0;  // nodes in earlier chunks
@@ -42,6 +47,19 @@ class file_writer final : public prism_trace_writer {
                    file_.path() + ": metadata of " + std::to_string(body.size()) + " bytes"};
     if (auto wrote = write(format::file_magic); !wrote) return wrote;
     return write(format::framed_record(body));
+  }
+
+  result<void> grow(std::uint32_t world) override {
+    if (failure_) return *failure_;
+    const auto before = static_cast<std::uint32_t>(ranks_.size());
+    if (world <= before) return {};
+    if (world > format::world_max) return wrong_world(file_.path(), world);
+    ranks_.resize(world);
+    trace_chunk chunk;
+    chunk.kind = trace_chunk_kind::ranks;
+    chunk.first = before;
+    chunk.count = world - before;
+    return write_chunk(std::move(chunk));
   }
 
   result<void> append(rank_id rank, std::span<const node> nodes) override {
@@ -227,10 +245,7 @@ class file_writer final : public prism_trace_writer {
 
 result<std::unique_ptr<prism_trace_writer>> prism_trace_writer::create(const std::string& path,
                                                                        options how) {
-  if (how.world == 0 || how.world > format::world_max)
-    return error{errc::bad_input, path + ": a world of " + std::to_string(how.world)
-                                      + " ranks, expected 1 to "
-                                      + std::to_string(format::world_max)};
+  if (how.world == 0 || how.world > format::world_max) return wrong_world(path, how.world);
   if (how.metadata.size() > trace_metadata_max)
     return error{errc::bad_input, path + ": " + std::to_string(how.metadata.size())
                                       + " metadata entries, expected at most "

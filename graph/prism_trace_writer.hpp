@@ -35,6 +35,9 @@ class prism_trace_writer {
   static result<std::unique_ptr<prism_trace_writer>> create(const std::string& path, options how);
   virtual ~prism_trace_writer() = default;
 
+  /// The world has grown to so many ranks (or had them): ranks up to there may be named from now
+  /// on. errc::bad_input: more than a world can have.
+  virtual result<void> grow(std::uint32_t world) = 0;
   /// Nodes of one rank, the continuation of what was appended for it before. Whole chunks are
   /// written at once. errc::bad_input: a node that no graph has (node_check.hpp);
   /// errc::no_resources: the disk.

@@ -25,7 +25,7 @@ struct TraceHeader {
 }
 
 struct TraceChunk {
-  kind @0 :UInt8;               # 0 nodes, 1 slot intervals, 2 communicators, 3 call sites, 4 index
+  kind @0 :UInt8;               # 0 nodes, 1 slot intervals, 2 communicators, 3 call sites, 4 index, 5 ranks
   rank @1 :UInt32;              # nodes: whose
   first @2 :UInt32;             # number of the first entry (of the rank, of the table)
   count @3 :UInt32;             # entries in this chunk

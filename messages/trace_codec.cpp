@@ -96,6 +96,8 @@ const char* to_string(trace_chunk_kind kind) {
       return "call sites";
     case trace_chunk_kind::index:
       return "index";
+    case trace_chunk_kind::ranks:
+      return "ranks";
   }
   return "unknown";
 }

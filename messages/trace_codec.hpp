@@ -25,8 +25,15 @@ struct trace_header {
   std::vector<std::pair<std::string, std::string>> metadata;
 };
 
-enum class trace_chunk_kind : std::uint8_t { nodes, slots, communicators, call_sites, index };
-constexpr int trace_chunk_kind_count = 5;
+enum class trace_chunk_kind : std::uint8_t {
+  nodes,
+  slots,
+  communicators,
+  call_sites,
+  index,
+  ranks
+};
+constexpr int trace_chunk_kind_count = 6;
 const char* to_string(trace_chunk_kind kind);
 
 enum class column_codec : std::uint8_t { plain, zstd };

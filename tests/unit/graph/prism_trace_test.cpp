@@ -94,6 +94,25 @@ TEST_CASE("the golden file of version 1 is read, and is what the writer writes")
   CHECK(sample::equal(load(folder.file("x.prism")), load(golden)));
 }
 
+TEST_CASE("a world that grows while it is written is read as grown, whole or cut") {
+  for (const bool whole : {true, false}) {
+    temporary_folder folder;
+    const auto graph = sample::small_graph();
+    auto options = options_for(graph);
+    options.world = 1;
+    auto writer = prism_trace_writer::create(folder.file("x.prism"), options);
+    REQUIRE(writer);
+    REQUIRE((*writer)->grow(1));  // nothing new
+    REQUIRE((*writer)->grow(2));
+    REQUIRE((*writer)->grow(graph.world));
+    REQUIRE(sample::write(graph, **writer));
+    CHECK_FALSE((*writer)->grow((1u << 20) + 1));
+    const auto ended = whole ? (*writer)->close() : (*writer)->flush();
+    REQUIRE(ended);
+    CHECK(sample::equal(load(folder.file("x.prism"), !whole), graph));
+  }
+}
+
 TEST_CASE("a file without its end has what was flushed") {
   temporary_folder folder;
   const auto graph = sample::small_graph();
