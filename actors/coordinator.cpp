@@ -96,7 +96,7 @@ class run_plan {
     if (judged.code == errc::program_failed) judged.context += tell_refusal(page);
     if (judged.code != errc::none)
       conclude({judged.code, {process.rank}, {}, {}, {}, {}, {}, judged.context}, nanos{0});
-    rank_summary summary{process.rank,      process.wait_status, process.cpu_ns, 0, 0,
+    rank_summary summary{process.rank,      process.rank, process.wait_status, process.cpu_ns, 0, 0,
                          process.peak_bytes};
     if (page.counts_tensors.load(std::memory_order_acquire))
       summary.tensor_peak_bytes = page.tensor_peak_bytes.load(std::memory_order_relaxed);
@@ -132,7 +132,7 @@ class run_plan {
   void forget_processes() {
     for (std::uint32_t n = 0; n < run_.world; ++n)
       if (ended_.insert({n}).second)
-        close_rank({{n}, -1, 0, 0, 0, 0}, {errc::lost_rank, "never seen to end"});
+        close_rank({{n}, {n}, -1, 0, 0, 0, 0}, {errc::lost_rank, "never seen to end"});
   }
 
  private:
@@ -170,10 +170,13 @@ class run_plan {
               summary.blocked_ns = ended.blocked_ns;
               summary.switches = ended.switches;
               report_.ranks.push_back(summary);
+              for (auto companion : ended.companions)
+                report_.ranks.push_back(
+                    {companion, summary.rank, summary.wait_status, 0, ended.blocked_ns, 0, 0});
               ++run_.tables->ranks_done;
               if (judged.code == errc::none)
                 self_->send(groups_, withdraw_member{summary.rank, judged});
-              if (report_.ranks.size() == run_.world) finish();
+              if (run_.tables->ranks_done == run_.world) finish();
             },
             [this](caf::error&) { finish(); });
   }

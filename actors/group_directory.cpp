@@ -37,7 +37,7 @@ struct directory_state {
 
 using self_pointer = group_directory_actor::stateful_pointer<directory_state>;
 
-result<void> check(const open_group& ask, std::uint32_t world) {
+result<void> check(const open_group& ask) {
   const auto& wanted = ask.wanted;
   auto refuse = [&](const char* why) {
     return error{errc::bad_input,
@@ -47,7 +47,7 @@ result<void> check(const open_group& ask, std::uint32_t world) {
   if (wanted.members.empty()) return refuse("it has no members");
   auto sorted = wanted.members;
   std::sort(sorted.begin(), sorted.end());
-  if (sorted.back().value >= world) return refuse("a member is outside the world");
+  if (sorted.back().value >= logical_ranks_max) return refuse("a member is outside of any world");
   if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
     return refuse("a member is named twice");
   if (!std::binary_search(sorted.begin(), sorted.end(), ask.rank))
@@ -65,7 +65,7 @@ group_directory_actor::behavior_type behave_as_directory(self_pointer self,
                                                          recorder_actor recorder) {
   return {
       [=](const open_group& ask) -> caf::result<group_opened> {
-        if (auto good = check(ask, run.world); !good) return to_caf(good.error());
+        if (auto good = check(ask); !good) return to_caf(good.error());
         const auto& wanted = ask.wanted;
         auto [at, fresh] = self->state.groups.try_emplace(wanted.communicator);
         auto& group = at->second;

@@ -110,12 +110,15 @@ class group_proxy {
   void withdraw(const withdraw_member& gone) {
     const auto& members = state().calls->members();
     for (std::uint32_t member = 0; member < members.size(); ++member) {
-      if (members[member] != gone.rank) continue;
-      state().withdrawn.emplace(member, gone.cause);
+      if (lead_of(members[member], run_.world) != gone.rank) continue;
+      auto cause = gone.cause;
+      if (members[member] != gone.rank)
+        cause.context += fmt::format(", and rank {} with it", members[member].value);
+      state().withdrawn.emplace(member, cause);
       for (auto sequence : state().calls->missing(member)) fail_for_lack(sequence, member);
       // What others expect of it or sent to it is nothing yet: perhaps they never wait for that.
       for (auto number : state().messages->withdraw(member))
-        state().fail_message(number, {errc::lost_rank, gone.cause.context});
+        state().fail_message(number, {errc::lost_rank, cause.context});
     }
   }
 

@@ -42,7 +42,7 @@ using rank_port_actor =
 /// Looks for ranks that can never go on, and reports them to the recorder.
 using stall_watch_actor = caf::typed_actor<caf::reacts_to<look_for_stalls>>;
 
-/// One logical rank: its operations in order, its slot, its part of the trace.
+/// A process' logical ranks: their operations in order, its slot, their parts of the trace.
 using rank_actor =
     caf::typed_actor<caf::replies_to<to_troupe::take_slot>::with<slot_granted>,
                      caf::replies_to<to_troupe::yielded>::with<slot_granted>,
@@ -102,8 +102,8 @@ using recorder_actor =
 
 /// The run as it was planned, and what of the outside the cast works with. All outlive the cast.
 struct run_surroundings {
-  std::uint32_t world{}, slots{};
-  nanos start{};  ///< the run's start on the actor system's clock
+  std::uint32_t world{}, slots{};  ///< processes: their companions are no part of the plan
+  nanos start{};                   ///< the run's start on the actor system's clock
   backend* memory{};
   worker_pool* workers{};
   payload_pools* pools{};

@@ -1,8 +1,10 @@
-// rank: one logical rank: its operations in order, its slot, its part of the trace.
+// rank: a process' logical ranks: its lead and that one's companions (messages/companions.hpp):
+// their operations in order, the process' slot, their parts of the trace.
 //
 // Asked by: rank_port.  Asks: group_directory, group_proxy, store, slot_keeper, recorder.
-// Invariant: a result leaves only while the rank holds a slot (rank_turn.hpp).
-// Not here: the wire (rank_port.cpp); what makes nodes (graph/rank_graph_builder.hpp).
+// Invariants: a result leaves only while the process holds a slot (rank_turn.hpp); an operation's
+// number says whose it is. A companion is there once it has opened a communicator.
+// Not here: the wire (rank_port.cpp); what makes nodes (rank_member.hpp, rank_graph_builder.hpp).
 #include <fmt/format.h>
 #include <caf/actor_system.hpp>
 #include <caf/stateful_actor.hpp>
@@ -21,10 +23,10 @@
 #include "actors/interfaces.hpp"
 #include "actors/outside.hpp"
 #include "actors/payload_pools.hpp"
+#include "actors/rank_member.hpp"
 #include "actors/rank_state.hpp"
 #include "actors/rank_turn.hpp"
 #include "actors/run_tables.hpp"
-#include "graph/rank_graph_builder.hpp"
 #include "messages/assert.hpp"
 
 namespace troupe {
@@ -32,11 +34,11 @@ namespace {
 
 using self_pointer = rank_actor::stateful_pointer<rank_state>;
 
-class logical_rank {
+class logical_ranks {
  public:
-  logical_rank(self_pointer self, const run_surroundings& run, rank_id me,
-               group_directory_actor groups, store_actor store, slot_keeper_actor slots,
-               recorder_actor recorder)
+  logical_ranks(self_pointer self, const run_surroundings& run, rank_id me,
+                group_directory_actor groups, store_actor store, slot_keeper_actor slots,
+                recorder_actor recorder)
       : self_(self),
         run_(run),
         me_(me),
@@ -44,9 +46,8 @@ class logical_rank {
         store_(std::move(store)),
         slots_(std::move(slots)),
         recorder_(std::move(recorder)),
-        graph_(0),
         page_(run.pools->page_of(me)) {
-    graph_.blocked(0);  // until its first slot
+    members_.try_emplace(0, me_, 0);
   }
 
   caf::result<slot_granted> take_slot() {
@@ -70,23 +71,25 @@ class logical_rank {
   }
 
   caf::result<group_ready> open(const to_troupe::open_communicator& wanted) {
-    auto [at, fresh] = groups_.try_emplace(wanted.communicator);
+    auto* member = this->member(wanted.companion);
+    if (!member) return to_caf(too_many(wanted.companion));
+    auto [at, fresh] = member->groups.try_emplace(wanted.communicator);
     if (!fresh) return group_ready{};
     auto& group = at->second;
-    const auto mine = std::find(wanted.members.begin(), wanted.members.end(), me_);
+    const auto mine = std::find(wanted.members.begin(), wanted.members.end(), member->me);
     if (mine == wanted.members.end()) {
       group.refused = to_caf(
           {errc::bad_input, fmt::format("rank {} opens communicator {}, of which it is no member",
-                                        me_.value, wanted.name)});
+                                        member->me.value, wanted.name)});
       return *group.refused;
     }
     group.group_rank = static_cast<std::uint32_t>(mine - wanted.members.begin());
     group.index =
         run_.tables->communicator({wanted.communicator, wanted.members, wanted.rules, wanted.name});
-    group.stream = static_cast<std::uint16_t>(groups_.size());
+    group.stream = static_cast<std::uint16_t>(member->groups.size());
     group.size = static_cast<std::uint32_t>(wanted.members.size());
     auto held = self_->make_response_promise<group_ready>();
-    self_->request(directory_, caf::infinite, open_group{me_, wanted})
+    self_->request(directory_, caf::infinite, open_group{member->me, wanted})
         .then(
             [this, &group, held](const group_opened& opened) mutable {
               group.proxy = opened.proxy;
@@ -108,24 +111,27 @@ class logical_rank {
 
   caf::result<operation_completed> issue(const to_troupe::issue& call) {
     notice_lost_slot();
-    auto found = groups_.find(call.communicator);
-    if (found == groups_.end())
-      return to_caf(
-          {errc::bad_input, fmt::format("rank {} calls {} on a communicator it has not opened",
-                                        me_.value, describe(call.call))});
-    auto& group = found->second;
+    const auto caller = members_.find(companion_of(call.operation));
+    auto* opened = caller == members_.end() ? nullptr : group_of(caller->second, call.communicator);
+    if (!opened)
+      return to_caf({errc::bad_input,
+                     fmt::format("rank {} calls {} on a communicator it has not opened",
+                                 rank_of(me_, companion_of(call.operation), run_.world).value,
+                                 describe(call.call))});
+    auto& member = caller->second;
+    auto& group = *opened;
     if (group.refused) return *group.refused;
     if (answers().contains(call.operation)) return to_caf(twice(call.operation));
     auto held = self_->make_response_promise<operation_completed>();
     auto& answer = answers()[call.operation];
     answer.refuse = [held](const error& why) mutable { held.deliver(to_caf(why)); };
-    answer.recorded = record(call, group);
+    answer.recorded = record(call, member, group);
     if (!is_point_to_point(call.call.op))
       answer.target = wait_target{call.communicator, call.sequence};
     turn_.issued(call.operation);
     ++calls_;
     futile_.calls();
-    auto join = [this, &group, held, call, depth = depth_.now()] {
+    auto join = [this, me = member.me, &group, held, call, depth = depth_.now()] {
       if (group.refused)
         return settle(call.operation,
                       [held, why = *group.refused]() mutable { held.deliver(why); });
@@ -134,7 +140,7 @@ class logical_rank {
           site == call_sites_.end() ? std::string{} : run_.tables->call_site_text(site->second);
       self_
           ->request(group.proxy, caf::infinite,
-                    join_collective{me_, group.group_rank, call, std::move(text), depth})
+                    join_collective{me, group.group_rank, call, std::move(text), depth})
           .then(
               [this, held, operation = call.operation](const collective_resolved& done) {
                 if (done.depth) depth_.resolved(operation, done.depth);
@@ -194,25 +200,32 @@ class logical_rank {
   }
 
   void await(const to_troupe::awaited& awaited) {
-    graph_.awaited(awaited.operations, since_start(awaited.at_ns));
+    for (auto& [companion, member] : members_) {
+      std::vector<operation_id> its;
+      for (auto operation : awaited.operations)
+        if (companion_of(operation) == companion) its.push_back(operation);
+      if (!its.empty()) member.graph.awaited(its, since_start(awaited.at_ns));
+    }
     depth_.awaited(awaited.operations);
   }
   void mark(const to_troupe::mark& mark) {
     if (mark.kind > static_cast<std::uint8_t>(marker_kind::end)) return;
-    graph_.marked(static_cast<marker_kind>(mark.kind), since_start(mark.at_ns));
+    lead().graph.marked(static_cast<marker_kind>(mark.kind), since_start(mark.at_ns));
     depth_.synchronised();
   }
   void take_future(const to_troupe::future_taken& taken) {
-    graph_.taken_as_future(taken.operation);
+    if (auto found = members_.find(companion_of(taken.operation)); found != members_.end())
+      found->second.graph.taken_as_future(taken.operation);
     depth_.taken_as_future(taken.operation);
   }
 
   void abort(const to_troupe::abort_communicator& aborted) {
-    auto found = groups_.find(aborted.communicator);
-    if (found == groups_.end()) return;
-    auto& group = found->second;
-    auto tell = [this, &group] {
-      if (!group.refused) self_->send(group.proxy, abort_group{me_});
+    const auto by = members_.find(aborted.companion);
+    auto* opened = by == members_.end() ? nullptr : group_of(by->second, aborted.communicator);
+    if (!opened) return;
+    auto& group = *opened;
+    auto tell = [this, me = by->second.me, &group] {
+      if (!group.refused) self_->send(group.proxy, abort_group{me});
     };
     if (group.ready || group.refused)
       tell();
@@ -242,18 +255,41 @@ class logical_rank {
 
   rank_ended end(const end_rank& end) {
     ended_ = true;
-    graph_.ended(since_start(end.at_ns));
+    rank_ended report{false, false, blocked_ns_, switches_, {}};
+    for (auto& [companion, member] : members_) {
+      member.graph.ended(since_start(end.at_ns));
+      if (companion != 0) report.companions.push_back(member.me);
+    }
     flush();
     self_->send(slots_, leave_slots{me_});
     auto open = std::exchange(answers(), {});
     for (auto& [operation, answer] : open) answer.refuse({errc::lost_rank, "the rank has ended"});
     for (auto& held : std::exchange(self_->state.wants_slot, {}))
       held.deliver(to_caf({errc::lost_rank, "the rank has ended"}));
-    return {false, false, blocked_ns_, switches_};
+    report.blocked_ns = blocked_ns_;
+    return report;
   }
 
  private:
   std::map<operation_id, owed_answer>& answers() { return self_->state.answers; }
+  rank_member& lead() { return members_.at(0); }
+  /// It begins now if it is new; null: there cannot be so many.
+  rank_member* member(companion_number companion) {
+    if (companion > companions_max
+        || rank_of(me_, companion, run_.world).value >= logical_ranks_max)
+      return nullptr;
+    auto [at, fresh] =
+        members_.try_emplace(companion, rank_of(me_, companion, run_.world), now_ns());
+    if (fresh && turn_.holds_slot()) at->second.graph.resumed(now_ns());
+    return &at->second;
+  }
+  static opened_group* group_of(rank_member& member, communicator_id communicator) {
+    auto found = member.groups.find(communicator);
+    return found == member.groups.end() ? nullptr : &found->second;
+  }
+  void note_blocked() {
+    for (auto& [companion, member] : members_) member.graph.blocked(blocked_since_ns_);
+  }
   /// Collectives called and not resolved.
   std::set<operation_id> open_collectives() {
     std::set<operation_id> open;
@@ -275,7 +311,7 @@ class logical_rank {
     if (!turn_.holds_slot() || page_.holds_slot.load(std::memory_order_acquire)) return;
     turn_.lost_slot();
     blocked_since_ns_ = now_ns();
-    graph_.blocked(blocked_since_ns_);
+    note_blocked();
   }
 
   error twice(operation_id operation) const {
@@ -283,32 +319,20 @@ class logical_rank {
             fmt::format("rank {} names two operations {}", me_.value, operation.value)};
   }
 
-  /// A call that is impossible by itself is no node: its group refuses it.
-  bool record(const to_troupe::issue& call, opened_group& group) {
-    const auto& what = call.call;
-    if (!validate(what, group.group_rank, group.size)) return false;
-    const auto width = size_of(what.type);
-    auto given = input_count(what, group.group_rank, group.size);
-    node made;
-    made.kind = what.op == operation::send   ? node_kind::send
-                : what.op == operation::recv ? node_kind::recv
-                                             : node_kind::collective;
-    made.stream = group.stream;
-    made.op = what.op;
-    made.type = what.type;
-    made.reduce = what.reduce;
-    made.communicator = group.index;
-    made.sequence = is_point_to_point(what.op) ? ++group.messages[{what.op, what.root, what.tag}]
-                                               : call.sequence.value;
-    made.size = (given ? given : output_count(what, group.group_rank, group.size)) * width;
-    made.peer = what.root;
-    made.tag = what.tag;
-    if (auto site = call_sites_.find(call.site); site != call_sites_.end())
-      made.call_site = site->second;
-    run_.tables->count(what.op, made.size);
+  error too_many(companion_number companion) const {
+    return {errc::bad_input, fmt::format("rank {} has no companion {}: a process has at most {}, a "
+                                         "run at most {} ranks",
+                                         me_.value, companion, companions_max, logical_ranks_max)};
+  }
+
+  bool record(const to_troupe::issue& call, rank_member& member, opened_group& group) {
+    const auto site = call_sites_.find(call.site);
+    auto made = rank_member::node_of(call, group, site == call_sites_.end() ? 0 : site->second);
+    if (!made) return false;
+    run_.tables->count(made->op, made->size);
     // A number again: another process is the rank now, and nobody will await what the first left.
-    graph_.awaited({call.operation}, since_start(call.at_ns));
-    graph_.issued(call.operation, std::move(made), call.as_future, since_start(call.at_ns));
+    member.graph.awaited({call.operation}, since_start(call.at_ns));
+    member.graph.issued(call.operation, std::move(*made), call.as_future, since_start(call.at_ns));
     flush_sometimes();
     return true;
   }
@@ -319,7 +343,8 @@ class logical_rank {
     found->second.deliver = std::move(deliver);
     ++calls_;
     if (found->second.target) resolved_.push_back(*found->second.target);
-    if (found->second.recorded) graph_.resolved(operation, now_ns());
+    if (found->second.recorded)
+      members_.at(companion_of(operation)).graph.resolved(operation, now_ns());
     notice_lost_slot();
     if (turn_.resolved(operation) == rank_turn::next::take_slot)
       ask_slot(futile_.expected() && !open_collectives().empty() ? claim::in_vain : claim::works);
@@ -346,7 +371,7 @@ class logical_rank {
         waits_on.push_back(*found->second.target);
     blocked_since_ns_ = since_start(at_ns);
     futile_.ends(self_->clock().now().time_since_epoch(), operations);
-    graph_.blocked(blocked_since_ns_);
+    note_blocked();
     self_->send(slots_, give_up_slot{me_, why, std::move(waits_on)});
   }
 
@@ -363,7 +388,7 @@ class logical_rank {
               ++switches_;
               const auto now = now_ns();
               if (now > blocked_since_ns_) blocked_ns_ += now - blocked_since_ns_;
-              graph_.resumed(now);
+              for (auto& [companion, member] : members_) member.graph.resumed(now);
               if (run_.placement) run_.placement->place(waiting_threads_, granted.slot);
               for (auto& held : std::exchange(self_->state.wants_slot, {})) held.deliver(granted);
               hand_over();
@@ -372,12 +397,15 @@ class logical_rank {
   }
 
   void flush() {
-    auto nodes = graph_.take();
     last_flush_ns_ = now_ns();
     events_ = 0;
-    if (nodes.empty()) return;
-    self_->send(recorder_,
-                record_nodes{me_, std::make_shared<const std::vector<node>>(std::move(nodes))});
+    for (auto& [companion, member] : members_) {
+      auto nodes = member.graph.take();
+      if (nodes.empty()) continue;
+      self_->send(
+          recorder_,
+          record_nodes{member.me, std::make_shared<const std::vector<node>>(std::move(nodes))});
+    }
   }
   void flush_sometimes() {
     constexpr std::uint64_t events_max = 4096, period_ns = 500'000'000;
@@ -393,10 +421,8 @@ class logical_rank {
   recorder_actor recorder_;
   rank_turn turn_;
   dependency_depth depth_;
-  rank_graph_builder graph_;
   rank_page& page_;
-  std::unordered_map<communicator_id, opened_group>
-      groups_;  // references stay valid: nothing is erased
+  std::map<companion_number, rank_member> members_;  // the lead's number is 0
   std::unordered_map<call_site_id, std::uint32_t> call_sites_;
   std::vector<wait_target> resolved_;
   std::vector<std::int32_t> waiting_threads_;
@@ -413,8 +439,8 @@ class logical_rank {
 rank_actor::behavior_type behave(self_pointer self, const run_surroundings& run, rank_id me,
                                  group_directory_actor groups, store_actor store,
                                  slot_keeper_actor slots, recorder_actor recorder) {
-  auto rank = std::make_shared<logical_rank>(self, run, me, std::move(groups), std::move(store),
-                                             std::move(slots), std::move(recorder));
+  auto rank = std::make_shared<logical_ranks>(self, run, me, std::move(groups), std::move(store),
+                                              std::move(slots), std::move(recorder));
   return {
       [=](const to_troupe::take_slot&) { return rank->take_slot(); },
       [=](const to_troupe::yielded& yielded) { return rank->yield(yielded); },

@@ -29,7 +29,7 @@ class rank_connection;
 struct run_job {};
 struct interrupt_run {};
 struct rank_summary {
-  rank_id rank;
+  rank_id rank, lead;  ///< a companion's process is its lead's: it has used nothing itself
   std::int32_t wait_status{};
   std::uint64_t cpu_ns{}, blocked_ns{}, switches{}, peak_bytes{};
   std::optional<std::uint64_t> tensor_peak_bytes{};  ///< none: it did not count them
@@ -67,10 +67,12 @@ struct end_rank {
 struct rank_ended {
   bool connected{}, left_in_order{};
   std::uint64_t blocked_ns{}, switches{};
+  std::vector<rank_id> companions;
 };
 
 // --- to rank (it also takes to_troupe's structs as they are)
 struct describe_wait {};
+/// Of a process: what its lead and companions have called and wait for.
 struct wait_described {
   enum class state : std::uint8_t { goes_on, waits, ended };
   state now{};
@@ -108,7 +110,8 @@ struct collective_resolved {
   std::int32_t source = -1;
   std::uint32_t depth{};
 };
-/// A member's process ended: what lacks it can never complete. `cause`: why, for the findings.
+/// A process ended: what lacks its ranks can never complete. `rank`: its lead. `cause`: why, for
+/// the findings.
 struct withdraw_member {
   rank_id rank;
   error cause;

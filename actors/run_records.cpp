@@ -1,5 +1,7 @@
 #include "actors/run_records.hpp"
 
+#include <algorithm>
+
 namespace troupe {
 
 run_records::run_records(std::unique_ptr<prism_trace_writer> trace, journal_writer journal,
@@ -21,8 +23,11 @@ result<std::unique_ptr<run_records>> run_records::open(options how, run_tables& 
 
 result<void> run_records::write_tables() {
   const auto fresh = tables_.take_fresh();
-  for (const auto& communicator : fresh.communicators)
+  for (const auto& communicator : fresh.communicators) {
+    const auto last = *std::max_element(communicator.members.begin(), communicator.members.end());
+    if (auto done = trace_->grow(last.value + 1); !done) return done;
     if (auto done = trace_->append(communicator); !done) return done;
+  }
   for (const auto& site : fresh.call_sites)
     if (auto done = trace_->append_call_site(site); !done) return done;
   return {};
@@ -33,6 +38,7 @@ result<void> run_records::note(journal::event what) {
 }
 
 result<void> run_records::put(const record_nodes& nodes) {
+  if (auto done = trace_->grow(nodes.rank.value + 1); !done) return done;
   return trace_->append(nodes.rank, *nodes.nodes);
 }
 result<void> run_records::put(const record_slots& slots) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "messages/companions.hpp"
+
 namespace troupe {
 
 std::uint32_t run_tables::communicator(const communicator_entry& entry) {
@@ -62,16 +64,18 @@ void run_tables::note_depth(std::uint32_t depth, communicator_id communicator) {
 std::uint64_t run_tables::switches_least(std::uint32_t world, std::uint32_t slots) const {
   std::lock_guard held{guard_};
   std::uint64_t least = world;
-  auto members = [this](std::uint32_t index) -> const auto& {
-    return communicators_[index].members;
+  auto processes_of = [&](std::uint32_t index) {
+    std::set<rank_id> leads;
+    for (auto member : communicators_[index].members) leads.insert(lead_of(member, world));
+    return leads;
   };
-  for (auto here : at_depth_) {
-    std::stable_sort(here.begin(), here.end(), [&](auto one, auto other) {
-      return members(one).size() > members(other).size();
-    });
+  for (const auto& here : at_depth_) {
+    std::vector<std::set<rank_id>> all;
+    for (auto index : here) all.push_back(processes_of(index));
+    std::stable_sort(all.begin(), all.end(),
+                     [](auto& one, auto& other) { return one.size() > other.size(); });
     std::set<rank_id> counted;
-    for (auto index : here) {
-      const auto& of = members(index);
+    for (const auto& of : all) {
       if (of.size() <= slots) break;
       if (std::any_of(of.begin(), of.end(), [&](auto rank) { return counted.contains(rank); }))
         continue;

@@ -45,10 +45,10 @@ class run_tables {
   std::atomic<std::uint64_t> resolutions = 0;
   /// A collective of this communicator completed at this depth (dependency_depth.hpp).
   void note_depth(std::uint32_t depth, communicator_id communicator);
-  /// No order of a run of `world` ranks has fewer switches: each rank's first grant, and whenever a
-  /// collective completes, all its members run again before their next depth, of which at most
-  /// `slots` may still be where they ran. Of one depth those communicators count that share no
-  /// member. (Messages are left out, so that more may be needed.)
+  /// No order of a run of `world` processes has fewer switches: each one's first grant, and
+  /// whenever a collective completes, its members' all run again before their next depth, of which
+  /// at most `slots` may still be where they ran. Of one depth those communicators count that share
+  /// no member. (Messages are left out, so that more may be needed.)
   std::uint64_t switches_least(std::uint32_t world, std::uint32_t slots) const;
 
  private:

@@ -77,7 +77,14 @@ class keeper {
   }
 
   void watch(const watch_process& process) { pids_[process.rank] = process.pid; }
-  void know(const know_group& group) { table().know_group(group.communicator, group.members); }
+  /// Slots are processes': who is to run is known by its lead.
+  void know(const know_group& group) {
+    std::vector<rank_id> leads;
+    for (auto member : group.members) leads.push_back(lead_of(member, run_.world));
+    std::sort(leads.begin(), leads.end());
+    leads.erase(std::unique(leads.begin(), leads.end()), leads.end());
+    table().know_group(group.communicator, std::move(leads));
+  }
 
   caf::result<slot_granted> take(const take_slot& ask) {
     patience_.heard(now());

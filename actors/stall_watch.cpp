@@ -160,9 +160,16 @@ class stall_watch {
   }
 
   /// The leading thread waits, and only ranks that have ended could do something about it: what
-  /// other threads of its process do is no help.
+  /// other threads of its process do is no help, unless they are its companions'.
   bool is_hopeless(const rank_wait& wait, const std::set<rank_id>& ended,
                    const std::vector<open_operation>& open) const {
+    const auto is_own = [&](rank_id rank) { return lead_of(rank, run_.world) == wait.rank; };
+    for (const auto& operation : open)
+      for (const auto& caller : operation.callers)
+        if (is_own(caller.rank)
+            && std::any_of(operation.lacking.begin(), operation.lacking.end(),
+                           [&](rank_id rank) { return is_own(rank) && rank != caller.rank; }))
+          return false;
     return !wait.takes_signals && !wait_graph{run_.world, {wait}, ended, open}.stuck().empty();
   }
 

@@ -17,11 +17,16 @@ wait_graph::wait_graph(std::uint32_t world, const std::vector<rank_wait>& waits,
     for (const auto& call : operation.callers)
       calls.insert_or_assign({call.rank, call.operation}, reason{&operation, &call});
   for (const auto& wait : waits) {
-    std::vector<reason> reasons;
-    for (auto operation : wait.operations)
-      if (auto found = calls.find({wait.rank, operation}); found != calls.end())
-        reasons.push_back(found->second);
-    if (reasons.empty() || reasons.size() < wait.operations.size()) continue;  // one may complete
+    std::map<rank_id, std::vector<reason>> reasons;
+    std::size_t known = 0;
+    for (auto operation : wait.operations) {
+      const auto caller = rank_of(wait.rank, companion_of(operation), world_);
+      auto found = calls.find({caller, operation});
+      if (found == calls.end()) continue;
+      reasons[caller].push_back(found->second);
+      ++known;
+    }
+    if (known == 0 || known < wait.operations.size()) continue;  // one may complete
     stuck_.insert(wait.rank);
     reasons_.emplace(wait.rank, std::move(reasons));
   }
@@ -48,25 +53,42 @@ bool wait_graph::can_complete(const open_operation& operation) const {
   return false;
 }
 
-bool wait_graph::can_go_on(rank_id rank) const {
-  const auto& reasons = reasons_.at(rank);
-  return std::any_of(reasons.begin(), reasons.end(),
-                     [this](const reason& why) { return can_complete(*why.operation); });
+bool wait_graph::can_go_on(rank_id lead) const {
+  for (const auto& [caller, reasons] : reasons_.at(lead))
+    for (const auto& why : reasons)
+      if (can_complete(*why.operation)) return true;
+  return false;
 }
 
-const wait_graph::reason& wait_graph::why(rank_id rank) const { return reasons_.at(rank).front(); }
+/// Null: it has called nothing itself, and waits with its process.
+const wait_graph::reason* wait_graph::why(rank_id rank) const {
+  const auto& of_process = reasons_.at(lead(rank));
+  const auto own = of_process.find(rank);
+  return own == of_process.end() ? nullptr : &own->second.front();
+}
 
 /// Whom a stuck rank waits for, who is stuck too; none: for ranks that have ended, or for anybody.
 std::optional<rank_id> wait_graph::next(rank_id rank) const {
-  for (auto lacking : why(rank).operation->lacking)
-    if (stuck_.contains(lacking)) return lacking;
+  const auto* own = why(rank);
+  if (!own) return reasons_.at(lead(rank)).begin()->first;
+  for (auto lacking : own->operation->lacking)
+    if (is_stuck(lacking)) return lacking;
   return std::nullopt;
+}
+
+/// Who has called what is waited for for ever, ascending.
+std::vector<rank_id> wait_graph::callers() const {
+  std::vector<rank_id> all;
+  for (auto lead : stuck_)
+    for (const auto& [caller, reasons] : reasons_.at(lead)) all.push_back(caller);
+  std::sort(all.begin(), all.end());
+  return all;
 }
 
 /// A circle of ranks that wait for each other, its least rank first; empty when there is none.
 std::vector<rank_id> wait_graph::circle() const {
   std::set<rank_id> seen;
-  for (auto rank : stuck_) {
+  for (auto rank : callers()) {
     std::vector<rank_id> path;
     for (std::optional<rank_id> at = rank; at; at = next(*at)) {
       auto begin = std::find(path.begin(), path.end(), *at);
@@ -85,9 +107,9 @@ std::vector<rank_id> wait_graph::circle() const {
 /// The circle, or those who wait for nobody that is stuck.
 std::vector<rank_id> wait_graph::named() const {
   auto all = circle();
-  if (all.empty())
-    std::copy_if(stuck_.begin(), stuck_.end(), std::back_inserter(all),
-                 [this](rank_id rank) { return !next(rank); });
+  if (!all.empty()) return all;
+  for (auto rank : callers())
+    if (!next(rank)) all.push_back(rank);
   return all;
 }
 
@@ -96,18 +118,30 @@ std::string wait_graph::sentence_of(const std::vector<rank_id>& named) const {
   const bool in_circle = next(named.front()).has_value();
   std::string text;
   for (std::size_t n = 0; n < named.size() && n < named_max; ++n) {
-    const auto& [operation, call] = why(named[n]);
-    text += (n ? "; " : "") + call->text;
+    text += n ? "; " : "";
+    const auto* own = why(named[n]);
+    if (!own) {
+      text += fmt::format("rank {} calls nothing while its process waits with rank {}",
+                          named[n].value, named[(n + 1) % named.size()].value);
+      continue;
+    }
+    const auto& [operation, call] = *own;
+    text += call->text;
     if (in_circle)
       text += fmt::format(" and waits for rank {}", named[(n + 1) % named.size()].value);
     else if (!operation->lacking.empty())
-      text += fmt::format(" and waits for rank {}{}", operation->lacking.front().value,
-                          ended_.contains(operation->lacking.front())  ? ", which has ended"
-                          : busy_.contains(operation->lacking.front()) ? ", which calls nothing"
-                                                                       : "");
+      text +=
+          fmt::format(" and waits for rank {}{}", operation->lacking.front().value,
+                      ended_.contains(lead(operation->lacking.front()))  ? ", which has ended"
+                      : busy_.contains(lead(operation->lacking.front())) ? ", which calls nothing"
+                                                                         : "");
   }
   if (named.size() > named_max) text += fmt::format("; and {} more", named.size() - named_max);
-  if (const auto others = stuck_.size() - named.size())
+  const auto all = callers();
+  const auto others = std::count_if(all.begin(), all.end(), [&](rank_id rank) {
+    return std::find(named.begin(), named.end(), rank) == named.end();
+  });
+  if (others)
     text += fmt::format("; {} other rank{} wait{} behind", others, others == 1 ? "" : "s",
                         others == 1 ? "s" : "");
   return text;
@@ -123,12 +157,15 @@ finding wait_graph::describe() const {
               : what.cycle.size() == 1 ? "a rank waits for itself for ever: "
                                        : "ranks wait for each other for ever: ";
   what.text += sentence_of(what.ranks);
-  what.communicator = why(what.ranks.front()).operation->communicator;
-  what.sequence = why(what.ranks.front()).operation->sequence;
+  const auto first = std::find_if(what.ranks.begin(), what.ranks.end(),
+                                  [this](rank_id rank) { return why(rank) != nullptr; });
+  what.communicator = why(*first)->operation->communicator;
+  what.sequence = why(*first)->operation->sequence;
   std::sort(what.ranks.begin(), what.ranks.end());
   for (auto rank : what.ranks) {
-    what.operations.push_back(why(rank).operation->name);
-    what.call_sites.push_back(why(rank).call->call_site);
+    const auto* own = why(rank);
+    what.operations.push_back(own ? own->operation->name : "");
+    what.call_sites.push_back(own ? own->call->call_site : "");
   }
   return what;
 }

@@ -24,7 +24,8 @@ using rank_id = id<struct rank_tag, std::uint32_t>;  ///< a logical rank of the 
 using communicator_id = id<struct communicator_tag, std::uint64_t>;
 using sequence_number =
     id<struct sequence_tag, std::uint64_t>;  ///< n-th collective of a communicator, from 1
-using operation_id = id<struct operation_tag, std::uint64_t>;  ///< n-th request of one rank, from 1
+using operation_id = id<struct operation_tag,
+                        std::uint64_t>;  ///< n-th request of one process, from 1 (companions.hpp)
 using slot_id = id<struct slot_tag, std::uint32_t>;
 using call_site_id = id<struct call_site_tag, std::uint32_t>;  ///< 0: unknown
 

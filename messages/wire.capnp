@@ -1,12 +1,13 @@
 # wire: the frames between a rank's process (libtroupe_client.so) and its rank_port. docs/wire_protocol.md is the prose.
 #
-# Every request of a rank that is answered later has an operation id of the rank's own counting. Answers that let user
+# Every request that is answered later has an operation id of its process' own counting; the upper 16 bits say which of the
+# process' logical ranks makes it (0: the lead, n: its n-th companion; messages/companions.hpp). Answers that let user
 # code go on (granted, completed, stored) arrive only while the rank holds a slot.
 @0xb1d3c5a7e9f10214;
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("troupe::schema");
 
-const wireVersion :UInt32 = 1;
+const wireVersion :UInt32 = 2;
 
 struct Region {            # a piece of a payload pool: 0 = memory, 1 = the spill file
   pool @0 :UInt32;
@@ -49,6 +50,7 @@ struct ToTroupe {
       ordinal @6 :UInt32;
       semantics @7 :UInt8;
       name @8 :Text;
+      companion @36 :UInt16;   # which of the process' ranks opens it: it is a rank from then on
     }
     callSite :group {      # before its first use
       id @9 :UInt32;
@@ -96,6 +98,7 @@ struct ToTroupe {
     leave @32 :Void;       # the program ended in order; nothing follows
     abortCommunicator :group {   # its operations that are not done fail, and later ones: for all members
       communicator @35 :UInt64;
+      companion @37 :UInt16;
     }
   }
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "messages/collective.hpp"
+#include "messages/companions.hpp"
 #include "messages/error.hpp"
 #include "messages/ids.hpp"
 #include "messages/release_reason.hpp"
@@ -77,6 +78,7 @@ struct open_communicator {
   std::uint32_t ordinal{};
   semantics rules{};
   std::string name;
+  companion_number companion{};  ///< of the process, that opens it
 };
 struct call_site {
   call_site_id id;
@@ -124,6 +126,7 @@ struct future_taken {
 struct leave {};
 struct abort_communicator {
   communicator_id communicator;
+  companion_number companion{};
 };
 using frame = std::variant<hello, take_slot, open_communicator, call_site, issue, blocked, awaited,
                            yielded, lease, store, mark, future_taken, leave, abort_communicator>;
@@ -184,7 +187,7 @@ struct end {};
 using frame = std::variant<signal, end>;
 }  // namespace to_launcher
 
-constexpr std::uint32_t wire_version = 1;
+constexpr std::uint32_t wire_version = 2;
 /// No frame is longer: a sender makes none, a reader believes none.
 constexpr std::uint64_t frame_bytes_max = 16u << 20;
 /// Limits within a frame. Longer diagnoses and names are cut when they are encoded; who takes

@@ -73,6 +73,12 @@ store_request read_request(schema::StoreRequest::Reader from, const char*& wrong
   return to;
 }
 
+template <class Builder>
+void put_companion(Builder& to, companion_number companion) {
+  TROUPE_ASSERT(companion <= companions_max, companion);
+  to.setCompanion(static_cast<std::uint16_t>(companion));
+}
+
 /// Lays each kind of frame into the root.
 struct layer {
   schema::ToTroupe::Builder root;
@@ -93,6 +99,7 @@ struct layer {
     to.setOrdinal(from.ordinal);
     to.setSemantics(static_cast<std::uint8_t>(from.rules));
     put_text(from.name, [&](unsigned n) { return to.initName(n); });
+    put_companion(to, from.companion);
   }
   void operator()(const to_troupe::call_site& from) {
     auto to = root.initCallSite();
@@ -147,9 +154,17 @@ struct layer {
   }
   void operator()(const to_troupe::leave&) { root.setLeave(); }
   void operator()(const to_troupe::abort_communicator& from) {
-    root.initAbortCommunicator().setCommunicator(from.communicator.value);
+    auto to = root.initAbortCommunicator();
+    to.setCommunicator(from.communicator.value);
+    put_companion(to, from.companion);
   }
 };
+
+template <class Reader>
+companion_number read_companion(Reader from, const char*& wrong) {
+  if (from.getCompanion() > companions_max) wrong = "a companion of too high a number";
+  return from.getCompanion();
+}
 
 to_troupe::issue read_issue(schema::ToTroupe::Issue::Reader from, const char*& wrong) {
   return {.operation = {from.getOperationId()},
@@ -169,7 +184,8 @@ to_troupe::open_communicator read_opened(schema::ToTroupe::OpenCommunicator::Rea
           .ordinal = from.getOrdinal(),
           .rules = checked<semantics>(from.getSemantics(), semantics_count,
                                       "semantics of no known kind", wrong),
-          .name = text(from.getName(), wrong)};
+          .name = text(from.getName(), wrong),
+          .companion = read_companion(from, wrong)};
 }
 
 to_troupe::frame read_frame(schema::ToTroupe::Reader root, const char*& wrong) {
@@ -218,8 +234,10 @@ to_troupe::frame read_frame(schema::ToTroupe::Reader root, const char*& wrong) {
       return future_taken{{root.getFutureTaken().getOperationId()}};
     case schema::ToTroupe::LEAVE:
       return leave{};
-    case schema::ToTroupe::ABORT_COMMUNICATOR:
-      return abort_communicator{{root.getAbortCommunicator().getCommunicator()}};
+    case schema::ToTroupe::ABORT_COMMUNICATOR: {
+      auto from = root.getAbortCommunicator();
+      return abort_communicator{{from.getCommunicator()}, read_companion(from, wrong)};
+    }
   }
   wrong = "a frame of no known kind";
   return leave{};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -53,6 +54,11 @@ const rank_summary* largest(const job_report& report) {
   return found;
 }
 
+/// Logical ranks: the processes' leads and their companions.
+std::size_t world_of(const run_account& run) {
+  return std::max<std::size_t>(run.report.ranks.size(), run.processes);
+}
+
 std::string mebibytes(std::uint64_t bytes) {
   return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
 }
@@ -64,13 +70,14 @@ nlohmann::ordered_json to_json(const run_account& run) {
   all["outcome"] = to_string(run.report.outcome);
   all["findings"] = to_json(run.report.findings);
   all["warnings"] = to_json(run.report.warnings);
-  all["world"] = run.world;
+  all["world"] = world_of(run);
+  all["processes"] = run.processes;
   all["slots"] = run.slots;
   all["tensor_memory_bytes"] =
       or_null(run.tensor_bytes_max ? std::optional(run.tensor_bytes_max) : std::nullopt);
   all["wall_ns"] = run.report.wall_ns;
   all["switches"] = run.report.switches;
-  all["switches_least"] = run.tables.switches_least(run.world, run.slots);
+  all["switches_least"] = run.tables.switches_least(run.processes, run.slots);
   all["switch_ns"] = {{"p50", percentile(run.report.switch_ns, 50)},
                       {"p99", percentile(run.report.switch_ns, 99)}};
   all["operations"] = nlohmann::ordered_json::object();
@@ -79,6 +86,7 @@ nlohmann::ordered_json to_json(const run_account& run) {
   all["ranks"] = nlohmann::ordered_json::array();
   for (const auto& rank : run.report.ranks)
     all["ranks"].push_back({{"rank", rank.rank.value},
+                            {"process", rank.lead.value},
                             {"exit", exit_of(rank.wait_status)},
                             {"cpu_ns", rank.cpu_ns},
                             {"blocked_ns", rank.blocked_ns},
@@ -99,7 +107,7 @@ std::string summary(const run_account& run) {
     text = fmt::format("{}: {}\n", to_string(run.report.outcome), text);
   }
   text += fmt::format("{}{} ranks on {} slots, {:.2f} s, {} collectives, {} switches",
-                      run.report.outcome == errc::none ? "done: " : "", run.world, run.slots,
+                      run.report.outcome == errc::none ? "done: " : "", world_of(run), run.slots,
                       static_cast<double>(run.report.wall_ns) / 1e9, run.tables.collectives.load(),
                       run.report.switches);
   if (const auto* rank = largest(run.report)) {

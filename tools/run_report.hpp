@@ -14,7 +14,7 @@ namespace troupe {
 struct run_account {
   const job_report& report;
   const run_tables& tables;
-  std::uint32_t world{}, slots{};
+  std::uint32_t processes{}, slots{};
   std::string trace;  ///< path; empty: none
   std::uint64_t runner_cpu_ns{};
   std::uint64_t tensor_bytes_max{};  ///< 0: no capacity

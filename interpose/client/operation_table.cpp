@@ -4,8 +4,8 @@
 
 namespace troupe {
 
-operation_id operation_table::add(operation_record record) {
-  const operation_id operation{next_++};
+operation_id operation_table::add(operation_record record, companion_number companion) {
+  const auto operation = operation_of(companion, next_++);
   records_.emplace(operation, std::move(record));
   return operation;
 }

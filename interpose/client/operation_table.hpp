@@ -1,8 +1,9 @@
-// operation_table: this rank's requests that were not answered yet, and answers nobody has asked
+// operation_table: this process' requests that were not answered yet, and answers nobody has asked
 // for yet.
 //
-// An operation is pending, then arrived (its answer is here, its bytes or its callback are not
-// through), then complete. A number below next() that is not in the table was completed without an
+// An operation's number has which of the process' ranks makes it (messages/companions.hpp). It is
+// pending, then arrived (its answer is here, its bytes or its callback are not
+// through), then complete. A number given out that is not in the table was completed without an
 // error and somebody has seen it. Limits: of completed operations that nobody waits for,
 // completed_kept_max are kept; older ones count as seen unless they failed, of which as many are
 // kept. Not here: frames, threads.
@@ -46,13 +47,15 @@ class operation_table {
  public:
   static constexpr std::size_t completed_kept_max = 16 * 1024;
 
-  operation_id add(operation_record record);
+  /// `companion`: of the process' ranks, that makes the request (0: the lead).
+  operation_id add(operation_record record, companion_number companion = 0);
   operation_record* find(operation_id operation);
   /// pending: no answer has come.
   bool is_pending(operation_id operation);
   /// Was this number given out?
   bool was_issued(operation_id operation) const {
-    return operation.value > 0 && operation.value < next_;
+    const auto count = count_of(operation);
+    return count > 0 && count < next_;
   }
   /// The answer is all through. `seen`: a thread waits for it right now (and erases it).
   void complete(operation_id operation, bool seen);

@@ -68,25 +68,31 @@ error rank_client::gone() {
 
 result<communicator_id> rank_client::open_communicator(std::vector<rank_id> members,
                                                        semantics rules, std::string name,
-                                                       std::optional<std::uint32_t> ordinal) {
-  if (std::find(members.begin(), members.end(), rank_) == members.end())
-    return error{errc::usage, "rank " + std::to_string(rank_.value)
+                                                       std::optional<std::uint32_t> ordinal,
+                                                       companion_number companion) {
+  if (companion > companions_max)
+    return error{errc::usage, "a process with more than " + std::to_string(companions_max)
+                                  + " ranks beside its first"};
+  const auto me = rank_of(rank_, companion, terms_.world);
+  if (std::find(members.begin(), members.end(), me) == members.end())
+    return error{errc::usage, "rank " + std::to_string(me.value)
                                   + " opens a communicator it is not a member of"};
   auto hold = talk_.lock();
   if (talk_.gone().code != errc::none) return talk_.gone();
-  const auto opened =
-      ordinal ? communicators_.open_as(members, *ordinal) : communicators_.open(members);
+  const auto opened = ordinal ? communicators_.open_as(members, *ordinal, companion)
+                              : communicators_.open(members, companion);
   talk_.post(to_troupe::open_communicator{opened.communicator, std::move(members), opened.ordinal,
-                                          rules, std::move(name)});
-  return opened.communicator;
+                                          rules, std::move(name), companion});
+  if (companion) talk_.flush(hold);  // the rank is there, whatever becomes of its process
+  return opened.handle;
 }
 
 result<void> rank_client::abort(communicator_id communicator) {
   auto hold = talk_.lock();
   if (talk_.gone().code != errc::none) return talk_.gone();
-  if (!communicators_.find(communicator))
-    return error{errc::usage, "no communicator " + std::to_string(communicator.value)};
-  talk_.post(to_troupe::abort_communicator{communicator});
+  const auto* known = communicators_.find(communicator);
+  if (!known) return error{errc::usage, "no communicator " + std::to_string(communicator.value)};
+  talk_.post(to_troupe::abort_communicator{known->communicator, known->companion});
   talk_.flush(hold);
   return {};
 }

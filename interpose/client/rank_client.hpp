@@ -1,4 +1,5 @@
-// rank_client: a rank's calls: operations, slots, the key-value store, markers. Thread-safe.
+// rank_client: a process' calls, of its lead and of its companions (messages/companions.hpp):
+// operations, slots, the key-value store, markers. Thread-safe.
 //
 // Posting copies the inputs (small ones into the frame, others into a region of the pools) and does
 // not wait, except for a slot that was taken from this rank while it slept and for room in the
@@ -29,7 +30,7 @@ class rank_client {
     conversation::loss_handler on_loss;
   };
   struct posting {
-    communicator_id communicator;
+    communicator_id communicator;  ///< its handle
     collective_call call;
     std::span<const troupe_input> inputs;
     std::span<const troupe_output> outputs;
@@ -47,10 +48,12 @@ class rank_client {
   /// errc::none while connected.
   error gone();
 
-  /// Without an ordinal: the next of those with these members.
+  /// The handle of a communicator that this one of the process' ranks opens. Without an ordinal:
+  /// the next of those with these members.
   result<communicator_id> open_communicator(std::vector<rank_id> members, semantics rules,
                                             std::string name,
-                                            std::optional<std::uint32_t> ordinal = std::nullopt);
+                                            std::optional<std::uint32_t> ordinal = std::nullopt,
+                                            companion_number companion = 0);
   result<void> abort(communicator_id communicator);
   result<std::uint32_t> size_of(communicator_id communicator);
   result<operation_id> issue(posting wanted);

@@ -46,13 +46,14 @@ result<operation_id> rank_client::post_issue(locked& hold, posting wanted) {
   record.outputs.assign(wanted.outputs.begin(), wanted.outputs.end());
   record.done = wanted.done;
   record.argument = wanted.argument;
-  const auto operation = talk_.operations().add(std::move(record));
+  const auto operation = talk_.operations().add(std::move(record), communicator->companion);
   const auto site = call_sites_.intern(wanted.call_site);
   if (site.first)
     talk_.post(to_troupe::call_site{
         site.id, std::string(wanted.call_site.substr(0, call_site_table::text_bytes_max))});
-  talk_.post(to_troupe::issue{operation, wanted.communicator, sequence, std::move(wanted.call),
-                              std::move(placed), site.id, false, monotonic_ns()});
+  talk_.post(to_troupe::issue{operation, communicator->communicator, sequence,
+                              std::move(wanted.call), std::move(placed), site.id, false,
+                              monotonic_ns()});
   return operation;
 }
 

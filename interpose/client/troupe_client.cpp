@@ -69,7 +69,7 @@ const char* troupe_error(void) { return last_sentence().c_str(); }
 namespace {
 
 int open_communicator(const uint32_t* members, uint32_t size, std::optional<std::uint32_t> ordinal,
-                      uint8_t rules, const char* name, uint64_t* communicator) {
+                      uint8_t rules, const char* name, uint32_t companion, uint64_t* communicator) {
   auto* rank = this_rank();
   if (!rank) return fail(not_connected);
   if (rules > static_cast<std::uint8_t>(semantics::mpi))
@@ -77,7 +77,7 @@ int open_communicator(const uint32_t* members, uint32_t size, std::optional<std:
   std::vector<rank_id> ranks;
   for (std::uint32_t i = 0; i < size; ++i) ranks.push_back({members[i]});
   auto opened = rank->open_communicator(std::move(ranks), static_cast<semantics>(rules),
-                                        name ? name : "", ordinal);
+                                        name ? name : "", ordinal, companion);
   if (opened) *communicator = opened->value;
   return status_of(opened);
 }
@@ -86,12 +86,18 @@ int open_communicator(const uint32_t* members, uint32_t size, std::optional<std:
 
 int troupe_open_communicator(const uint32_t* members, uint32_t size, uint8_t rules,
                              const char* name, uint64_t* communicator) {
-  return open_communicator(members, size, std::nullopt, rules, name, communicator);
+  return open_communicator(members, size, std::nullopt, rules, name, 0, communicator);
 }
 
 int troupe_open_communicator_as(const uint32_t* members, uint32_t size, uint32_t ordinal,
-                                uint8_t rules, const char* name, uint64_t* communicator) {
-  return open_communicator(members, size, ordinal, rules, name, communicator);
+                                uint8_t rules, const char* name, uint32_t companion,
+                                uint64_t* communicator) {
+  return open_communicator(members, size, ordinal, rules, name, companion, communicator);
+}
+
+uint32_t troupe_companion(uint32_t of, uint32_t companion) {
+  auto* rank = this_rank();
+  return rank ? rank_of({of}, companion, rank->world()).value : of;
 }
 
 int troupe_abort_communicator(uint64_t communicator) {

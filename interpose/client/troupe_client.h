@@ -47,7 +47,7 @@ typedef void (*troupe_done)(void* argument, int status, const char* text, int32_
 TROUPE_API int troupe_connect(void);
 TROUPE_API int troupe_connected(void);
 TROUPE_API uint32_t troupe_rank(void);
-TROUPE_API uint32_t troupe_world(void);
+TROUPE_API uint32_t troupe_world(void); /* processes */
 /* This rank's page (rank_page of messages/region_header.hpp), mapped until the process ends; NULL
  * when not connected. */
 TROUPE_API void* troupe_rank_page(void);
@@ -59,13 +59,18 @@ TROUPE_API const char* troupe_error(void);
 TROUPE_API int troupe_open_communicator(const uint32_t* members, uint32_t size, uint8_t semantics,
                                         const char* name, uint64_t* communicator);
 
-/* The same, when all members have agreed on an ordinal that no other communicator of theirs has. */
+/* The same, when all members have agreed on an ordinal that no other communicator of theirs has;
+ * opened by the COMPANION-th further rank of this process (0: by the rank that connected). Each of
+ * them is a rank of its own, from its first communicator on; what one calls all wait for. Each gets
+ * its own *communicator of the same one. */
 TROUPE_API int troupe_open_communicator_as(const uint32_t* members, uint32_t size, uint32_t ordinal,
-                                           uint8_t semantics, const char* name,
+                                           uint8_t semantics, const char* name, uint32_t companion,
                                            uint64_t* communicator);
+/* The number of the COMPANION-th further rank of the process that connected as RANK. */
+TROUPE_API uint32_t troupe_companion(uint32_t rank, uint32_t companion);
 
-/* Gives the communicator up, for all its members: what is not done on it fails (lost_rank), and
- * what is called later. */
+/* Gives the communicator up, for all its members (the caller is named): what is not done on it
+ * fails (lost_rank), and what is called later. */
 TROUPE_API int troupe_abort_communicator(uint64_t communicator);
 
 /* Posts an operation; the inputs are copied before it returns, the outputs must stay valid until

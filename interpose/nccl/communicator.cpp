@@ -66,7 +66,7 @@ ncclResult_t communicator::settle(const result<new_group>& met) {
   if (exists()
       && troupe_open_communicator_as(
              group_.members.data(), static_cast<std::uint32_t>(group_.members.size()),
-             group_.ordinal, static_cast<std::uint8_t>(semantics::nccl), name_.c_str(), &id_)
+             group_.ordinal, static_cast<std::uint8_t>(semantics::nccl), name_.c_str(), 0, &id_)
              != 0)
     return broken(ncclSystemError, troupe_error());
   meeting_.reset();

@@ -26,7 +26,10 @@ struct awkward {
                                       1u << 31, ~0u, 1ull << 40, ~0ull, ~0ull - 63};
     return random() % 3 ? random() % 6 : extremes[random() % std::size(extremes)];
   }
-  operation_id some_operation() { return {random() % 12}; }
+  operation_id some_operation() {
+    return operation_of(random() % 4 ? 0 : static_cast<companion_number>(random() % 3),
+                        random() % 12);
+  }
   /// As many bytes as the call says, if that is few; or others.
   payload bytes(const collective_call& what) {
     const auto fitting = input_count(what, 0, 3) * size_of(what.type);
@@ -73,7 +76,10 @@ struct awkward {
       case 0:
         return to_troupe::take_slot{};
       case 1:
-        return to_troupe::open_communicator{known, members, 0, semantics::gloo, "odd"};
+        if (random() % 4 == 0)
+          return to_troupe::abort_communicator{{number()}, static_cast<companion_number>(number())};
+        return to_troupe::open_communicator{
+            known, members, 0, semantics::gloo, "odd", static_cast<companion_number>(number())};
       case 2:
         return to_troupe::call_site{{static_cast<std::uint32_t>(number())}, "odd.py:1"};
       case 3:

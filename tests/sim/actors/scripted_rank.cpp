@@ -1,5 +1,6 @@
 #include "tests/sim/actors/scripted_rank.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace troupe::sim {
@@ -74,10 +75,11 @@ scripted_rank::pause<void> scripted_rank::die(std::int32_t signal) {
 }
 
 communicator_id scripted_rank::open(std::vector<rank_id> members, semantics rules,
-                                    const std::string& name) {
-  const auto ordinal = ordinals_[members]++;
+                                    const std::string& name, companion_number companion) {
+  const auto ordinal = ordinals_[{companion, members}]++;
   const auto group = make_communicator_id(members, ordinal);
-  around_.send(to_troupe::open_communicator{group, std::move(members), ordinal, rules, name});
+  around_.send(
+      to_troupe::open_communicator{group, std::move(members), ordinal, rules, name, companion});
   return group;
 }
 
@@ -88,7 +90,7 @@ communicator_id scripted_rank::open_world(semantics rules) {
 }
 
 operation_id scripted_rank::issue(communicator_id group, const collective_call& call, payload bytes,
-                                  const std::string& site) {
+                                  const std::string& site, companion_number companion) {
   call_site_id at;
   if (!site.empty()) {
     auto [known, fresh] =
@@ -96,8 +98,8 @@ operation_id scripted_rank::issue(communicator_id group, const collective_call& 
     at = known->second;
     if (fresh) around_.send(to_troupe::call_site{at, site});
   }
-  const auto operation = next_operation();
-  const sequence_number sequence{is_point_to_point(call.op) ? 0 : ++sequences_[group]};
+  const auto operation = next_operation(companion);
+  const sequence_number sequence{is_point_to_point(call.op) ? 0 : ++sequences_[{companion, group}]};
   around_.send(to_troupe::issue{operation, group, sequence, call, std::move(bytes), at, false,
                                 static_cast<std::uint64_t>(around_.now().count())});
   return operation;
@@ -107,7 +109,7 @@ scripted_rank::pause<answer> scripted_rank::wait(operation_id operation) {
   return {*this, [this, operation] { return is_done(operation); },
           [this, operation] {
             set_running(false);
-            blocked_on_ = operation;
+            blocked_on_ = {operation};
             around_.send(to_troupe::blocked{release_reason::collective,
                                             {operation},
                                             static_cast<std::uint64_t>(around_.now().count())});
@@ -117,6 +119,21 @@ scripted_rank::pause<answer> scripted_rank::wait(operation_id operation) {
                 to_troupe::awaited{{operation}, static_cast<std::uint64_t>(around_.now().count())});
             return answers_.at(operation);
           }};
+}
+
+scripted_rank::pause<void> scripted_rank::wait_any(std::vector<operation_id> operations) {
+  return {*this,
+          [this, operations] {
+            return std::any_of(operations.begin(), operations.end(),
+                               [this](auto operation) { return is_done(operation); });
+          },
+          [this, operations] {
+            set_running(false);
+            blocked_on_ = operations;
+            around_.send(to_troupe::blocked{release_reason::collective, operations,
+                                            static_cast<std::uint64_t>(around_.now().count())});
+          },
+          [] {}};
 }
 
 scripted_rank::pause<bool> scripted_rank::test(operation_id operation) {
@@ -145,7 +162,7 @@ scripted_rank::pause<to_rank::stored> scripted_rank::store(store_request request
         around_.send(to_troupe::store{operation, request});
         if (!blocks) return;
         set_running(false);
-        blocked_on_ = operation;
+        blocked_on_ = {operation};
         around_.send(to_troupe::blocked{
             release_reason::store, {operation}, static_cast<std::uint64_t>(around_.now().count())});
       },
@@ -202,8 +219,8 @@ void scripted_rank::begin(script program) { program_ = std::move(program); }
 void scripted_rank::receive(const to_rank::frame& frame) {
   if (!alive_) return;
   auto answered = [this](operation_id operation) {
-    if (blocked_on_ != operation) return;
-    blocked_on_.reset();
+    if (std::find(blocked_on_.begin(), blocked_on_.end(), operation) == blocked_on_.end()) return;
+    blocked_on_.clear();
     set_running(true);  // the slot came with the answer
   };
   if (std::holds_alternative<to_rank::welcome>(frame)) {

@@ -72,13 +72,15 @@ class scripted_rank {
   pause<void> exit(std::int32_t status);
   pause<void> die(std::int32_t signal);
 
+  /// `companion`: which of the process' ranks does it (messages/companions.hpp).
   communicator_id open(std::vector<rank_id> members, semantics rules = semantics::gloo,
-                       const std::string& name = {});
+                       const std::string& name = {}, companion_number companion = 0);
   communicator_id open_world(semantics rules = semantics::gloo);
   operation_id issue(communicator_id group, const collective_call& call, payload bytes = {},
-                     const std::string& site = {});
+                     const std::string& site = {}, companion_number companion = 0);
   bool is_done(operation_id operation) const { return answers_.contains(operation); }
   pause<answer> wait(operation_id operation);
+  pause<void> wait_any(std::vector<operation_id> operations);
   pause<bool> test(operation_id operation);  ///< lets others run first when it is not done
   pause<to_rank::stored> store(store_request request);
   pause<to_rank::stored> add(const std::string& key, std::int64_t amount);
@@ -111,7 +113,9 @@ class scripted_rank {
   void ask_slot();
   void go_on();
   void end(std::int32_t wait_status);
-  operation_id next_operation() { return {++operations_}; }
+  operation_id next_operation(companion_number companion = 0) {
+    return operation_of(companion, ++operations_);
+  }
 
   payload_pools& pools_;
   process_surroundings& around_;
@@ -121,12 +125,12 @@ class scripted_rank {
   std::optional<nanos> computing_since_;
   std::uint64_t cpu_ns_ = 0, operations_ = 0;
   bool timer_due_ = true;
-  std::optional<operation_id> blocked_on_;
+  std::vector<operation_id> blocked_on_;
   std::map<operation_id, answer> answers_;
   std::map<operation_id, to_rank::stored> stored_;
   std::map<operation_id, to_rank::leased> leased_;
-  std::map<communicator_id, std::uint64_t> sequences_;
-  std::map<std::vector<rank_id>, std::uint32_t> ordinals_;
+  std::map<std::pair<companion_number, communicator_id>, std::uint64_t> sequences_;
+  std::map<std::pair<companion_number, std::vector<rank_id>>, std::uint32_t> ordinals_;
   std::map<std::string, call_site_id> sites_;
   std::vector<region> regions_;
 };

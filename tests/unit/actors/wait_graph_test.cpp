@@ -179,3 +179,31 @@ TEST_CASE("random waits: the stuck ones are those that no order of events lets g
     }
   }
 }
+
+TEST_CASE("a process goes on when any of its ranks' operations can complete") {
+  // Two processes of two ranks: 0 and 2, 1 and 3. The companions' operations are numbered theirs.
+  const auto of_companion = [](std::uint64_t n, std::uint32_t rank,
+                               std::initializer_list<std::uint32_t> lacking) {
+    auto made = open(n, {rank}, lacking);
+    made.callers.front().operation = operation_of(1, n);
+    return made;
+  };
+  auto waits = wait(0, {1});
+  waits.operations.push_back(operation_of(1, 2));
+  CHECK(wait_graph(2, {waits}, {}, {open(1, {0}, {2}), of_companion(2, 2, {3})}).stuck().empty());
+  const wait_graph ended(2, {waits}, set_of({1}), {open(1, {0}, {2}), of_companion(2, 2, {3})});
+  CHECK(ended.stuck() == set_of({0}));
+  CHECK_THAT(ended.describe().text,
+             Contains("rank 2 called op2 and waits for rank 3, which has ended"));
+}
+
+TEST_CASE("a circle within a process, or through one, names who calls nothing") {
+  const wait_graph own(1, {wait(0, {1})}, {}, {open(1, {0}, {1, 2})});
+  const auto what = own.describe();
+  CHECK(what.cycle == ranks({0, 1}));
+  CHECK(what.ranks == ranks({0, 1}));
+  CHECK(what.operations == std::vector<std::string>{"op1", ""});
+  CHECK(what.text
+        == "ranks wait for each other for ever: rank 0 called op1 and waits for rank 1; rank 1 "
+           "calls nothing while its process waits with rank 0");
+}

@@ -49,6 +49,38 @@ TEST_CASE("communicators of equal members differ by ordinal and count their own 
   CHECK(table.find({12345}) == nullptr);
 }
 
+TEST_CASE("a communicator of several of a process' ranks has a handle and a count for each") {
+  communicator_table table;
+  const std::vector<rank_id> members{{0}, {3}, {6}};
+  const auto lead = table.open_as(members, 4), first = table.open_as(members, 4, 1),
+             second = table.open_as(members, 4, 2);
+  CHECK(lead.handle == lead.communicator);
+  CHECK(lead.communicator == first.communicator);
+  CHECK(lead.communicator == second.communicator);
+  CHECK(first.handle != lead.handle);
+  CHECK(first.handle != second.handle);
+  ++table.find(first.handle)->collectives;
+  CHECK(table.find(first.handle)->companion == 1);
+  CHECK(table.find(second.handle)->companion == 2);
+  CHECK(table.find(second.handle)->collectives == 0);
+  CHECK(table.find(second.handle)->communicator == lead.communicator);
+  CHECK(table.open(members, 1).ordinal == 0);
+  CHECK(table.open(members, 2).ordinal == 0);
+  CHECK(table.open(members, 2).ordinal == 1);
+}
+
+TEST_CASE("a companion's operation is known by its whole number") {
+  operation_table table;
+  const auto first = table.add({}), second = table.add({}, 3);
+  CHECK(first == operation_id{1});
+  CHECK(second == operation_of(3, 2));
+  CHECK(table.was_issued(second));
+  CHECK_FALSE(table.was_issued(operation_of(3, 3)));
+  CHECK(table.is_pending(second));
+  CHECK_FALSE(table.is_pending({2}));
+  CHECK(table.pending() == std::vector{first, second});
+}
+
 TEST_CASE("a call site crosses the wire once") {
   call_site_table table;
   CHECK(table.intern("").id == call_site_id{0});

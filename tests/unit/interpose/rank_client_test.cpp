@@ -366,3 +366,42 @@ TEST_CASE("an answer that nothing waits for is not believed") {
   RANK_CHECK(rank.losses.size() == 1);
   RANK_CHECK(rank.losses[0].code == errc::bad_input);
 }
+
+TEST_CASE("what a companion opens, calls and aborts says that it is the companion's") {
+  connected_rank rank;
+  const auto world = rank.client->world();
+  const std::vector<rank_id> members{{0}, rank_of({0}, 2, world)};
+  const auto lead = rank.client->open_communicator(members, semantics::nccl, "pair", 5);
+  const auto other = rank.client->open_communicator(members, semantics::nccl, "pair", 5, 2);
+  REQUIRE(lead);
+  REQUIRE(other);
+  CHECK(*lead != *other);
+  CHECK_FALSE(rank.client->open_communicator(members, semantics::nccl, "pair", 5, 1));
+  CHECK_FALSE(
+      rank.client->open_communicator(members, semantics::nccl, "pair", 5, companions_max + 1));
+  const std::string input = "ab";
+  std::string output(2, '?');
+  rank.run([&](rank_client& client) {
+    const troupe_input in{input.data(), input.size()};
+    const troupe_output out[1] = {{output.data(), 2}};
+    RANK_CHECK(client.issue_and_wait(all_reduce_of(*other, in, out)));
+    RANK_CHECK(client.abort(*other));
+  });
+  CHECK(rank.port.expect<to_troupe::open_communicator>().companion == 0);
+  const auto opened = rank.port.expect<to_troupe::open_communicator>();
+  CHECK(opened.companion == 2);
+  CHECK(opened.communicator == *lead);
+  rank.port.expect<to_troupe::call_site>();
+  const auto issue = rank.port.expect<to_troupe::issue>();
+  CHECK(issue.communicator == opened.communicator);
+  CHECK(companion_of(issue.operation) == 2);
+  CHECK(issue.sequence == sequence_number{1});
+  CHECK(rank.port.expect<to_troupe::blocked>().operations == std::vector{issue.operation});
+  rank.port.complete(issue.operation, {bytes_from("cd")});
+  CHECK(rank.port.expect<to_troupe::awaited>().operations == std::vector{issue.operation});
+  const auto aborted = rank.port.expect<to_troupe::abort_communicator>();
+  CHECK(aborted.companion == 2);
+  CHECK(aborted.communicator == opened.communicator);
+  rank.finish();
+  CHECK(output == "cd");
+}

@@ -29,13 +29,14 @@ inline std::vector<to_troupe::frame> to_troupe_frames() {
                       .recv_counts = {},
                       .batched = false};
   return {
-      hello{.version = 1, .rank = {8191}, .pid = 4242},
+      hello{.version = 2, .rank = {8191}, .pid = 4242},
       take_slot{},
       open_communicator{.communicator = {0xfedcba9876543210ull},
                         .members = {{3}, {1}, {4000000000u}},
                         .ordinal = 9,
                         .rules = semantics::mpi,
-                        .name = "tensor parallel ×2"},
+                        .name = "tensor parallel ×2",
+                        .companion = 3},
       open_communicator{},
       call_site{.id = {77}, .text = "train.py:42 in step"},
       issue{.operation = {1},
@@ -80,7 +81,7 @@ inline std::vector<to_troupe::frame> to_troupe_frames() {
       mark{.kind = 3, .at_ns = 19},
       future_taken{.operation = {20}},
       leave{},
-      abort_communicator{.communicator = {21}},
+      abort_communicator{.communicator = {21}, .companion = 4095},
   };
 }
 

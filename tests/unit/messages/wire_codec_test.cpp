@@ -210,9 +210,9 @@ TEST_CASE("a payload as large as a frame may be passes") {
   CHECK(std::get<to_troupe::issue>(*decoded).payload == issue.payload);
 }
 
-TEST_CASE("frames of wire version 1 are the golden file's, byte for byte") {
-  REQUIRE(wire_version == 1);
-  std::ifstream file(TROUPE_GOLDEN_FOLDER "/wire_1.frames", std::ios::binary);
+TEST_CASE("frames of wire version 2 are the golden file's, byte for byte") {
+  REQUIRE(wire_version == 2);
+  std::ifstream file(TROUPE_GOLDEN_FOLDER "/wire_2.frames", std::ios::binary);
   std::vector<std::uint8_t> golden(std::istreambuf_iterator<char>(file), {}), now;
   auto append = [&](const auto& frames) {
     for (auto& frame : frames) {
