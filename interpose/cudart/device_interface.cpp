@@ -27,6 +27,13 @@ int troupe_device_current() {
   return rt->current().ordinal;
 }
 
+int troupe_device_on_host(int device) {
+  device_runtime* rt = nullptr;
+  if (auto none = device_runtime::find(rt); none) return -static_cast<int>(none);
+  return rt->has_device(device) ? rt->device(device).host_ordinal
+                                : -static_cast<int>(cudaErrorInvalidDevice);
+}
+
 int troupe_device_queue(void* const* streams, int count, const troupe_device_work* given) {
   auto work_ended = std::shared_ptr<const troupe_device_work>(new troupe_device_work(*given),
                                                               [](const troupe_device_work* work) {

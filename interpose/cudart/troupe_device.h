@@ -25,6 +25,8 @@ typedef struct {
 
 /* The calling thread's device; a negative cudaError_t when there is none. */
 int troupe_device_current(void);
+/* Which of its host's devices it is (CUDA_VISIBLE_DEVICES renumbers them); as above. */
+int troupe_device_on_host(int device);
 /* Queues the work on all these streams at once; they go on after it. A cudaError_t, after which
  * release was called. */
 int troupe_device_queue(void* const* streams, int count, const troupe_device_work* work);

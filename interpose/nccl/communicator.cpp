@@ -64,9 +64,10 @@ ncclResult_t communicator::settle(const result<new_group>& met) {
                   met.error().context);
   group_ = *met;
   if (exists()
-      && troupe_open_communicator_as(
-             group_.members.data(), static_cast<std::uint32_t>(group_.members.size()),
-             group_.ordinal, static_cast<std::uint8_t>(semantics::nccl), name_.c_str(), 0, &id_)
+      && troupe_open_communicator_as(group_.members.data(),
+                                     static_cast<std::uint32_t>(group_.members.size()),
+                                     group_.ordinal, static_cast<std::uint8_t>(semantics::nccl),
+                                     name_.c_str(), group_.companion, &id_)
              != 0)
     return broken(ncclSystemError, troupe_error());
   meeting_.reset();

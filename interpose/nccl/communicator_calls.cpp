@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstdlib>
 #include <cstring>
 
 #include "interpose/client/troupe_client.h"
@@ -39,16 +40,22 @@ ncclResult_t read(const ncclConfig_t* config, bool& blocking, std::string& name)
   return ncclSuccess;
 }
 
-/// Begins a communicator on the current device and waits for it, in the group's time.
-ncclResult_t begin(ncclComm_t* where, const std::string& key, meeting_member me, bool blocking,
-                   const std::string& name) {
-  const int device = troupe_device_current();
-  if (device < 0) return refuse(ncclUnhandledCudaError, "there is no CUDA device");
+/// Which of the run's hosts this is.
+int host_number() {
+  const char* text = std::getenv("GROUP_RANK");
+  return text ? std::atoi(text) : 0;
+}
+
+/// Begins a communicator on the device and waits for it, in the group's time.
+ncclResult_t begin(ncclComm_t* where, const std::string& key, meeting_member me, int device,
+                   bool blocking, const std::string& name) {
+  me.device = device < 0 ? device : troupe_device_on_host(device);
+  if (me.device < 0) return refuse(ncclUnhandledCudaError, "there is no CUDA device");
   if (!troupe_connected())
     return refuse(ncclSystemError,
                   "there is no run to take part in: start the program with troupe run");
-  me.device = device;
-  me.logical_rank = troupe_rank();
+  me.host = host_number();
+  me.process = troupe_rank();
   std::shared_ptr<communicator> made;
   if (auto failed = communicator::begin(key, me, device, blocking, name, made);
       failed != ncclSuccess)
@@ -69,7 +76,8 @@ ncclResult_t init(ncclComm_t* where, int ranks, const ncclUniqueId& id, int rank
   if (auto wrong = read(config, blocking, name); wrong != ncclSuccess) return wrong;
   const auto unsigned_rank = static_cast<std::uint32_t>(rank);
   return begin(where, text_of(id),
-               {unsigned_rank, static_cast<std::uint32_t>(ranks), 0, rank, 0, 0}, blocking, name);
+               {unsigned_rank, static_cast<std::uint32_t>(ranks), 0, rank, 0, 0, 0},
+               troupe_device_current(), blocking, name);
 }
 
 /// The communicator behind a handle that may be used for `call`.
@@ -164,8 +172,8 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* made
     if (auto wrong = read(config, blocking, name); wrong != ncclSuccess) return group.note(wrong);
   return group.note(begin(made, parent->key_for_child("split"),
                           {static_cast<std::uint32_t>(parent->rank()),
-                           static_cast<std::uint32_t>(parent->size()), color, key, 0, 0},
-                          blocking, name));
+                           static_cast<std::uint32_t>(parent->size()), color, key, 0, 0, 0},
+                          parent->device(), blocking, name));
 }
 
 ncclResult_t ncclCommShrink(ncclComm_t comm, int* excluded, int count, ncclComm_t* made,
@@ -194,8 +202,8 @@ ncclResult_t ncclCommShrink(ncclComm_t comm, int* excluded, int count, ncclComm_
   for (int rank = 0; rank < parent->rank(); ++rank) before += is_excluded(rank);
   return group.note(begin(made, parent->key_for_child("shrink"),
                           {static_cast<std::uint32_t>(parent->rank() - before),
-                           static_cast<std::uint32_t>(parent->size() - count), 0, 0, 0, 0},
-                          blocking, name));
+                           static_cast<std::uint32_t>(parent->size() - count), 0, 0, 0, 0, 0},
+                          parent->device(), blocking, name));
 }
 
 ncclResult_t ncclCommFinalize(ncclComm_t comm) {

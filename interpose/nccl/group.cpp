@@ -39,8 +39,10 @@ ncclResult_t call_group::carry_out() {
   for (const auto& one : begun_) {
     if (!one.what->blocking())
       status = ncclInProgress;
-    else if (auto failed = complete(one); failed != ncclSuccess)
+    else if (auto failed = complete(one); failed != ncclSuccess) {
+      for (const auto& other : begun_) delete std::exchange(*other.where, nullptr);
       return failed;
+    }
   }
   while (!calls_.empty()) {  // one communicator's after another's
     const auto on = calls_.front().on;

@@ -267,19 +267,12 @@ void aborts() {
   CUDA(cudaFree(at));
 }
 
-/// Of one process.
-void all_devices() {
-  ncclComm_t both[2];
-  NCCL(ncclCommInitAll(both, 2, nullptr));
-}
-
 }  // namespace
 
 int main(int count, char** words) {
   const std::map<std::string, void (*)()> parts = {
       {"collectives", collectives},     {"types", types},   {"groups", groups},
-      {"communicators", communicators}, {"graphs", graphs}, {"aborts", aborts},
-      {"all_devices", all_devices}};
+      {"communicators", communicators}, {"graphs", graphs}, {"aborts", aborts}};
   const auto part = count > 1 ? parts.find(words[1]) : parts.end();
   if (part == parts.end()) return 2;
   part->second();
