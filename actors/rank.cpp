@@ -71,25 +71,25 @@ class logical_ranks {
   }
 
   caf::result<group_ready> open(const to_troupe::open_communicator& wanted) {
-    auto* member = this->member(wanted.companion);
-    if (!member) return to_caf(too_many(wanted.companion));
-    auto [at, fresh] = member->groups.try_emplace(wanted.communicator);
+    const auto me = rank_of(me_, wanted.companion, run_.world);
+    const auto mine = std::find(wanted.members.begin(), wanted.members.end(), me);
+    const auto why = misfit(wanted, me, mine != wanted.members.end());
+    if (!why.empty() && wanted.companion != 0) return to_caf({errc::bad_input, why});
+    auto& member = this->member(wanted.companion);
+    auto [at, fresh] = member.groups.try_emplace(wanted.communicator);
     if (!fresh) return group_ready{};
     auto& group = at->second;
-    const auto mine = std::find(wanted.members.begin(), wanted.members.end(), member->me);
-    if (mine == wanted.members.end()) {
-      group.refused = to_caf(
-          {errc::bad_input, fmt::format("rank {} opens communicator {}, of which it is no member",
-                                        member->me.value, wanted.name)});
+    if (!why.empty()) {
+      group.refused = to_caf({errc::bad_input, why});
       return *group.refused;
     }
     group.group_rank = static_cast<std::uint32_t>(mine - wanted.members.begin());
     group.index =
         run_.tables->communicator({wanted.communicator, wanted.members, wanted.rules, wanted.name});
-    group.stream = static_cast<std::uint16_t>(member->groups.size());
+    group.stream = static_cast<std::uint16_t>(member.groups.size());
     group.size = static_cast<std::uint32_t>(wanted.members.size());
     auto held = self_->make_response_promise<group_ready>();
-    self_->request(directory_, caf::infinite, open_group{member->me, wanted})
+    self_->request(directory_, caf::infinite, open_group{me, wanted})
         .then(
             [this, &group, held](const group_opened& opened) mutable {
               group.proxy = opened.proxy;
@@ -273,15 +273,24 @@ class logical_ranks {
  private:
   std::map<operation_id, owed_answer>& answers() { return self_->state.answers; }
   rank_member& lead() { return members_.at(0); }
-  /// It begins now if it is new; null: there cannot be so many.
-  rank_member* member(companion_number companion) {
-    if (companion > companions_max
-        || rank_of(me_, companion, run_.world).value >= logical_ranks_max)
-      return nullptr;
+  /// It begins now if it is new.
+  rank_member& member(companion_number companion) {
     auto [at, fresh] =
         members_.try_emplace(companion, rank_of(me_, companion, run_.world), now_ns());
     if (fresh && turn_.holds_slot()) at->second.graph.resumed(now_ns());
-    return &at->second;
+    return at->second;
+  }
+  /// Why the communicator cannot be: nobody must have to keep ranks that there cannot be.
+  static std::string misfit(const to_troupe::open_communicator& wanted, rank_id me,
+                            bool is_member) {
+    if (!is_member)
+      return fmt::format("rank {} opens communicator {}, of which it is no member", me.value,
+                         wanted.name);
+    for (auto member : wanted.members)
+      if (member.value >= logical_ranks_max)
+        return fmt::format("communicator {} has a rank {}: a run has at most {}", wanted.name,
+                           member.value, logical_ranks_max);
+    return {};
   }
   static opened_group* group_of(rank_member& member, communicator_id communicator) {
     auto found = member.groups.find(communicator);
@@ -317,12 +326,6 @@ class logical_ranks {
   error twice(operation_id operation) const {
     return {errc::bad_input,
             fmt::format("rank {} names two operations {}", me_.value, operation.value)};
-  }
-
-  error too_many(companion_number companion) const {
-    return {errc::bad_input, fmt::format("rank {} has no companion {}: a process has at most {}, a "
-                                         "run at most {} ranks",
-                                         me_.value, companion, companions_max, logical_ranks_max)};
   }
 
   bool record(const to_troupe::issue& call, rank_member& member, opened_group& group) {
