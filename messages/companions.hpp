@@ -16,7 +16,7 @@ namespace troupe {
 /// Which of a process' ranks: 0 is the lead, n its n-th companion.
 using companion_number = std::uint32_t;
 
-constexpr companion_number companions_max = 4095;   ///< of one process
+constexpr companion_number companions_max = 4095;      ///< of one process
 constexpr std::uint32_t logical_ranks_max = 1u << 20;  ///< of a run
 
 constexpr rank_id rank_of(rank_id lead, companion_number companion, std::uint32_t processes) {

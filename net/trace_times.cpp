@@ -52,7 +52,8 @@ void trace_times::note_spans(std::span<const node> nodes,
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto end = times_.end_ns(places[i].end);
     made.finish_ns = std::max(made.finish_ns, end);
-    if (nodes[i].kind == node_kind::compute) spans.emplace_back(times_.start_ns(places[i].begin), end);
+    if (nodes[i].kind == node_kind::compute)
+      spans.emplace_back(times_.start_ns(places[i].begin), end);
   }
   std::sort(spans.begin(), spans.end());
   std::uint64_t busy = 0, until = 0;

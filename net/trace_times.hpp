@@ -1,10 +1,10 @@
-// trace_times: what a simulation of an expanded graph says about the graph: when its nodes begin and
-// end, how long its collectives and iterations take, how long ranks compute.
+// trace_times: what a simulation of an expanded graph says about the graph: when its nodes begin
+// and end, how long its collectives and iterations take, how long ranks compute.
 //
 // A member's part in a collective begins when all that it waits for has ended; the collective takes
-// from the last member's begin to the last member's end. Iterations end at markers: "iteration" where
-// a rank has them, else "optimizer_step"; the n-th of all ranks are one, at the latest of them.
-// Not here: the report (tools/).
+// from the last member's begin to the last member's end. Iterations end at markers: "iteration"
+// where a rank has them, else "optimizer_step"; the n-th of all ranks are one, at the latest of
+// them. Not here: the report (tools/).
 #pragma once
 
 #include <cstdint>

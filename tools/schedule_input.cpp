@@ -82,9 +82,10 @@ result<schedule_input> open_schedule(const std::string& verb, const std::string&
   };
   if (!is_trace_file(path)) {
     if (!choice.is_default())
-      return tell({errc::usage, path + ": a GOAL schedule has no collectives and no GPUs; "
-                                       "--algorithm, --gpus-per-node, --inside-… and "
-                                       "--reduce-per-byte are of traces"});
+      return tell({errc::usage, path
+                                    + ": a GOAL schedule has no collectives and no GPUs; "
+                                      "--algorithm, --gpus-per-node, --inside-… and "
+                                      "--reduce-per-byte are of traces"});
     schedule_input made;
     TROUPE_TRY(schedule, read_goal(verb, path, findings));
     made.schedule = std::move(schedule);

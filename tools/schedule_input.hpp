@@ -30,7 +30,7 @@ result<goal::trace_expansion_options> options_of(const expansion_choice& choice)
 
 struct schedule_input {
   goal::schedule schedule;
-  std::unique_ptr<prism_trace_reader> trace;           ///< null: the input is a GOAL file
+  std::unique_ptr<prism_trace_reader> trace;          ///< null: the input is a GOAL file
   std::vector<std::vector<goal::node_place>> places;  ///< of the trace's nodes
 };
 

@@ -93,16 +93,17 @@ result<std::unique_ptr<timeline_file>> timeline_file::create(const std::string& 
                                                              std::optional<rank_id> only) {
   TROUPE_TRY(file, replacement_file::reserve(path));
   if (format == timeline_format::prism) {
-    TROUPE_TRY(to, prism_trace_writer::create(
-                       file.temporary_path(),
-                       {.world = tables.world, .stage = tables.stage, .metadata = tables.metadata}));
+    TROUPE_TRY(to,
+               prism_trace_writer::create(
+                   file.temporary_path(),
+                   {.world = tables.world, .stage = tables.stage, .metadata = tables.metadata}));
     auto made = std::make_unique<trace_file>(std::move(file), std::move(to));
     if (auto begun = made->begin(tables); !begun) return begun.error();
     return std::unique_ptr<timeline_file>(std::move(made));
   }
   TROUPE_TRY(opened, output_file::create(file.temporary_path()));
-  return std::unique_ptr<timeline_file>(std::make_unique<exported_file>(
-      std::move(file), std::move(opened), format, tables, only));
+  return std::unique_ptr<timeline_file>(
+      std::make_unique<exported_file>(std::move(file), std::move(opened), format, tables, only));
 }
 
 }  // namespace troupe

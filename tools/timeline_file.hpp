@@ -1,5 +1,5 @@
-// timeline_file: a graph written rank by rank in the form that a file's ending says: a timeline that
-// other tools show, or a PrismTrace.
+// timeline_file: a graph written rank by rank in the form that a file's ending says: a timeline
+// that other tools show, or a PrismTrace.
 //
 // The file is there when it is whole, or not at all.
 #pragma once

@@ -99,9 +99,9 @@ std::string trace_simulation::text() const {
   const auto exposed = [](const auto& a, const auto& b) { return a.exposed_ns < b.exposed_ns; };
   if (const auto most = std::max_element(ranks_.begin(), ranks_.end(), exposed);
       most != ranks_.end())
-    made += fmt::format("rank {} computes least of its time: {} of {} pass without\n",
-                        most - ranks_.begin(), human_ns(most->exposed_ns),
-                        human_ns(most->finish_ns));
+    made +=
+        fmt::format("rank {} computes least of its time: {} of {} pass without\n",
+                    most - ranks_.begin(), human_ns(most->exposed_ns), human_ns(most->finish_ns));
   return made;
 }
 

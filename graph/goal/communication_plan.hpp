@@ -1,10 +1,9 @@
 // communication_plan: what the ranks of a graph must agree on before each becomes a rank of a
 // schedule: where members are, which tags messages carry, what each gives in an all_to_all.
 //
-// One pass over the trace, without loading it. Tags: each communicator has a range of its own; in it
-// each collective has some of its own, and each tag that the program gave messages has one a pair of
-// places in two ranks.
-// Not here: the operations (trace_expansion.hpp).
+// One pass over the trace, without loading it. Tags: each communicator has a range of its own; in
+// it each collective has some of its own, and each tag that the program gave messages has one a
+// pair of places in two ranks. Not here: the operations (trace_expansion.hpp).
 #pragma once
 
 #include <cstdint>
@@ -46,8 +45,8 @@ class communication_plan {
   struct communicator_place {
     std::vector<std::uint32_t> ranks, seats;  // [group rank]
     std::uint32_t seats_max = 1;
-    std::uint64_t sequence_end = 0;  // above all collectives'
-    std::uint64_t first_tag = 0;     // of the collectives'
+    std::uint64_t sequence_end = 0;                      // above all collectives'
+    std::uint64_t first_tag = 0;                         // of the collectives'
     std::map<std::int32_t, std::uint64_t> message_tags;  // the first for each of the program's
   };
 

@@ -55,11 +55,10 @@ std::vector<std::uint32_t> node_expansion::dependencies_of(const walk& on, std::
 void node_expansion::add_span(walk& on, const node& what, std::uint32_t index) {
   auto& stream = on.streams[what.stream];
   const auto before = dependencies_of(on, index, stream, true, true);
-  const auto made = what.kind == node_kind::marker
-                        ? moment(on.seat)
-                        : to_.add({.kind = operation_kind::calc,
-                                   .size = what.duration_ns,
-                                   .cpu = cpu(on.seat, what.stream)});
+  const auto made = what.kind == node_kind::marker ? moment(on.seat)
+                                                   : to_.add({.kind = operation_kind::calc,
+                                                              .size = what.duration_ns,
+                                                              .cpu = cpu(on.seat, what.stream)});
   wait_for(made, before);
   on.places.push_back({made, made});
   stream = {.has_last = true, .last = made, .messages = {}};
@@ -108,13 +107,13 @@ result<void> node_expansion::add_message(walk& on, const node& what, std::uint32
   const bool is_send = what.kind == node_kind::send;
   const auto self = on.groups.in(what.communicator);
   const auto peer = is_any ? self : static_cast<std::uint32_t>(what.peer);
-  const auto made = to_.add(
-      {.kind = is_send ? operation_kind::send : operation_kind::recv,
-       .size = what.size,
-       .peer = is_any ? any_source : ranks[peer],
-       .tag = plan_.tag_of(what.communicator, what.tag, is_send ? self : peer, is_send ? peer : self),
-       .cpu = cpu(on.seat, what.stream),
-       .nic = static_cast<std::uint16_t>(on.seat)});
+  const auto made = to_.add({.kind = is_send ? operation_kind::send : operation_kind::recv,
+                             .size = what.size,
+                             .peer = is_any ? any_source : ranks[peer],
+                             .tag = plan_.tag_of(what.communicator, what.tag, is_send ? self : peer,
+                                                 is_send ? peer : self),
+                             .cpu = cpu(on.seat, what.stream),
+                             .nic = static_cast<std::uint16_t>(on.seat)});
   to_.depend(made, place.begin, false);
   if (stream.has_message) to_.depend(made, stream.message, true);
   to_.depend(place.end, made, false);
@@ -137,10 +136,9 @@ result<void> node_expansion::join_inside(walk& on, const node& what, node_place 
     return error{errc::bad_input, "a message is sent or received twice"};
   messages_.erase(at);
   const auto time = static_cast<double>(what.size) * options_.inside_ns_per_byte;
-  const auto moved = to_.add(
-      {.kind = operation_kind::calc,
-       .size = options_.inside_latency_ns + static_cast<std::uint64_t>(time),
-       .cpu = is_send ? other.cpu : mine.cpu});
+  const auto moved = to_.add({.kind = operation_kind::calc,
+                              .size = options_.inside_latency_ns + static_cast<std::uint64_t>(time),
+                              .cpu = is_send ? other.cpu : mine.cpu});
   for (const auto& each : {place, other.place}) {
     to_.depend(moved, each.begin, false);
     to_.depend(each.end, moved, false);
@@ -193,19 +191,17 @@ result<void> node_expansion::end() const {
   if (!collectives_.empty()) {
     const auto& [key, parts] = *collectives_.begin();
     const auto& what = parts.front().what;
-    return error{errc::bad_input,
-                 std::string(to_string(what.op)) + " " + std::to_string(key.second)
-                     + " of communicator " + std::to_string(key.first) + " has "
-                     + std::to_string(parts.size()) + " of its members in node "
-                     + std::to_string(self_) + ": the others' nodes are missing"};
+    return error{errc::bad_input, std::string(to_string(what.op)) + " " + std::to_string(key.second)
+                                      + " of communicator " + std::to_string(key.first) + " has "
+                                      + std::to_string(parts.size()) + " of its members in node "
+                                      + std::to_string(self_) + ": the others' nodes are missing"};
   }
   if (!messages_.empty()) {
     const auto& [communicator, from, to, tag, sequence] = messages_.begin()->first;
     return error{errc::bad_input, "message " + std::to_string(sequence) + " with tag "
-                                      + std::to_string(tag) + " from member "
-                                      + std::to_string(from) + " to member " + std::to_string(to)
-                                      + " of communicator " + std::to_string(communicator)
-                                      + " has one of its ends only"};
+                                      + std::to_string(tag) + " from member " + std::to_string(from)
+                                      + " to member " + std::to_string(to) + " of communicator "
+                                      + std::to_string(communicator) + " has one of its ends only"};
   }
   return {};
 }

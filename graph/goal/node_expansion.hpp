@@ -24,17 +24,18 @@ class node_expansion {
                  schedule_builder& to);
 
   /// The places of the rank's nodes. `seat`: its number among those that live here.
-  result<std::vector<node_place>> add(rank_id rank, std::uint32_t seat, std::span<const node> nodes);
+  result<std::vector<node_place>> add(rank_id rank, std::uint32_t seat,
+                                      std::span<const node> nodes);
   /// After the last rank: is everything written? errc::bad_input names what is not.
   result<void> end() const;
 
  private:
   struct stream_state {
     bool has_last = false;
-    std::uint32_t last{};                      // ended: whatever waits for all of the stream
-    std::vector<std::uint32_t> messages;       // ends of messages since
+    std::uint32_t last{};                 // ended: whatever waits for all of the stream
+    std::vector<std::uint32_t> messages;  // ends of messages since
     bool has_message = false;
-    std::uint32_t message{};                   // the latest message's operation
+    std::uint32_t message{};  // the latest message's operation
   };
   /// A rank while its nodes are added.
   struct walk {

@@ -114,7 +114,8 @@ result<void> describe(const schedule& what, const operation& from, node& to) {
   to.size = from.size;
   to.peer = from.peer == any_source ? troupe::any_source : static_cast<std::int32_t>(from.peer);
   const auto tag = what.tag(from);
-  if (tag == any_tag) return error{errc::bad_input, "a recv of any tag, which a graph does not have"};
+  if (tag == any_tag)
+    return error{errc::bad_input, "a recv of any tag, which a graph does not have"};
   if (tag > static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max()))
     return error{errc::bad_input,
                  "tag " + std::to_string(tag) + ", expected at most 2147483647 in a graph"};
@@ -150,8 +151,8 @@ class graph_writer {
     made.kind = node_kind::compute;
     if (from.kind == operation_kind::calc) {
       if (from.size >= node_time_ns_max)
-        return error{errc::bad_input, "a calc of " + std::to_string(from.size)
-                                          + " ns, longer than a graph counts"};
+        return error{errc::bad_input,
+                     "a calc of " + std::to_string(from.size) + " ns, longer than a graph counts"};
       made.duration_ns = from.size;
     } else {
       if (auto described = describe(what_, from, made); !described) return described.error();
@@ -160,7 +161,8 @@ class graph_writer {
     TROUPE_TRY(stream, streams_.take(place, before, from.kind == operation_kind::calc));
     made.stream = stream;
     for (auto each = before.rbegin(); each != before.rend(); ++each)
-      if (*each != streams_.previous() || made.kind != node_kind::compute) made.after.push_back(place - *each);
+      if (*each != streams_.previous() || made.kind != node_kind::compute)
+        made.after.push_back(place - *each);
     return made;
   }
 

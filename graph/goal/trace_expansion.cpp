@@ -13,10 +13,10 @@ result<expanded_trace> expand_trace(prism_trace_reader& trace,
   TROUPE_TRY(plan, communication_plan::make(trace, together, lanes_of(options.how)));
   constexpr std::uint32_t cpus_max = std::numeric_limits<std::uint16_t>::max();
   if (std::uint64_t{together} * (plan.streams() + 1) > cpus_max)
-    return error{errc::no_resources,
-                 "a node of " + std::to_string(together) + " GPUs with "
-                     + std::to_string(plan.streams()) + " streams each, expected at most "
-                     + std::to_string(cpus_max) + " streams in all"};
+    return error{errc::no_resources, "a node of " + std::to_string(together) + " GPUs with "
+                                         + std::to_string(plan.streams())
+                                         + " streams each, expected at most "
+                                         + std::to_string(cpus_max) + " streams in all"};
   expanded_trace made;
   schedule_builder builder;
   std::uint32_t first = 0;

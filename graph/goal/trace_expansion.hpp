@@ -6,13 +6,14 @@
 // are left out, they are what is asked for. What waits for what:
 //   a span, a copy, a marker      what the graph says: its edges and its stream's previous nodes
 //   a collective                  likewise; with rules other than NCCL's not for messages before it
-//   a message                     its edges, and with NCCL's rules its stream's last collective; the
-//                                 start, not the end, of the message before it (a graph does not say
-//                                 which of them were called as one group)
+//   a message                     its edges, and with NCCL's rules its stream's last collective;
+//   the
+//                                 start, not the end, of the message before it (a graph does not
+//                                 say which of them were called as one group)
 // An all_to_all's bytes are split evenly over its members: a graph has no splits.
-// With `gpus_per_node` so many ranks of the graph share a rank of the schedule, each with cpus and a
-// nic of its own; what they send each other is a calc.
-// Not here: how collectives are done (graph/schedule/), how long it takes (net/).
+// With `gpus_per_node` so many ranks of the graph share a rank of the schedule, each with cpus and
+// a nic of its own; what they send each other is a calc. Not here: how collectives are done
+// (graph/schedule/), how long it takes (net/).
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@
 namespace troupe::goal {
 
 struct trace_expansion_options {
-  schedule_options how;                 ///< every collective's algorithm
+  schedule_options how;  ///< every collective's algorithm
   std::uint32_t gpus_per_node = 1;
   std::uint64_t inside_latency_ns = 0;  ///< of what GPUs of a node send each other
   double inside_ns_per_byte = 0;

@@ -106,21 +106,19 @@ void add_parts(nccl_plan& plan, nccl_function function, const collective_shape& 
   const auto worth = threads(plan.protocol) * thread_threshold(plan.how, plan.protocol, members);
   while (used > 1 && all_bytes < used * worth) --used;
   auto traffic = traffic_per_byte(function, members);
-  const auto a_channel =
-      align_up(std::max(least_traffic, count * element * traffic) / used, 16);
+  const auto a_channel = align_up(std::max(least_traffic, count * element * traffic) / used, 16);
   if (plan.protocol == nccl_protocol::ll) traffic *= 4;
   const auto cell_bytes = align_up(divide_up(least_traffic, traffic), 16);
   const auto cell = cell_bytes / element;
   const auto cell_count = divide_up(count * element, cell_bytes);
-  const auto shared =
-      share(cell_count, divide_up(a_channel, cell_bytes * traffic), all_channels);
+  const auto shared = share(cell_count, divide_up(a_channel, cell_bytes * traffic), all_channels);
   const auto surplus = cell_count * cell - count;
   const auto add = [&](std::uint64_t elements) {
     const auto begin = plan.parts.empty() ? 0 : plan.parts.back().begin + plan.parts.back().count;
     const auto bytes = chunk_bytes(plan, function, elements * element * whole, hosts, settings);
-    plan.parts.push_back({static_cast<std::uint32_t>(plan.parts.size()), begin, elements,
-                          bytes / grain_bytes(plan.protocol)
-                              * (grain_bytes(plan.protocol) / element)});
+    plan.parts.push_back(
+        {static_cast<std::uint32_t>(plan.parts.size()), begin, elements,
+         bytes / grain_bytes(plan.protocol) * (grain_bytes(plan.protocol) / element)});
   };
   add(shared.first * cell - (shared.last == 0 ? surplus : 0));
   for (std::uint64_t i = 0; i < shared.middle_channels; ++i) add(shared.middle * cell);
@@ -174,8 +172,8 @@ result<nccl_plan> make_nccl_plan(const collective_shape& what, const host_layout
   const auto function = function_of(what.op);
   const bool by_parts = is_by_parts(function);
   if (by_parts && !what.parts.is_uniform())
-    return error{errc::usage, std::string("nccl knows ") + to_string(what.op)
-                                  + " only of equal parts"};
+    return error{errc::usage,
+                 std::string("nccl knows ") + to_string(what.op) + " only of equal parts"};
   if (what.element_bytes > 16 || !std::has_single_bit(what.element_bytes))
     return error{errc::usage, "nccl knows no elements of " + std::to_string(what.element_bytes)
                                   + " bytes (1, 2, 4, 8 and 16)"};
@@ -184,8 +182,7 @@ result<nccl_plan> make_nccl_plan(const collective_shape& what, const host_layout
   bool is_possible = false;
   double least = 0;
   for (const auto how : {nccl_algorithm::tree, nccl_algorithm::ring})
-    for (const auto protocol :
-         {nccl_protocol::ll, nccl_protocol::ll128, nccl_protocol::simple}) {
+    for (const auto protocol : {nccl_protocol::ll, nccl_protocol::ll128, nccl_protocol::simple}) {
       const auto guess = estimate(function, how, protocol, bytes, hosts, settings);
       if (!guess.is_possible || (is_possible && guess.us >= least)) continue;
       is_possible = true;

@@ -150,8 +150,8 @@ void nccl_ring(const collective_shape& what, std::uint32_t self, const nccl_plan
     for (std::uint64_t begin = 0; begin < part.count; begin += part.chunk) {
       const auto count = std::min(part.chunk, part.count - begin);
       const auto of_member = [&](const hop& hop, std::uint32_t distance) {
-        const auto member = order.member(static_cast<std::uint32_t>(
-            (std::uint64_t{place} + distance) % n));
+        const auto member =
+            order.member(static_cast<std::uint32_t>((std::uint64_t{place} + distance) % n));
         writer.chunk(hop, what.parts.begin(member) + part.begin + begin, count);
       };
       if (what.op == operation::all_gather) {
@@ -163,8 +163,10 @@ void nccl_ring(const collective_shape& what, std::uint32_t self, const nccl_plan
         for (std::uint32_t j = 2; j < n; ++j) of_member(add_and_give, n - j);
         of_member(add_and_keep, 0);
       } else if (what.op == operation::broadcast) {
-        writer.chunk(from_root == 0 ? give : from_root + 1 == n ? take : pass, part.begin + begin,
-                     count);
+        writer.chunk(from_root == 0       ? give
+                     : from_root + 1 == n ? take
+                                          : pass,
+                     part.begin + begin, count);
       } else {
         writer.chunk(from_root == 1   ? give
                      : from_root == 0 ? add_and_keep

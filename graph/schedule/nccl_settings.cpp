@@ -9,8 +9,8 @@ namespace {
 
 constexpr const char* function_names[] = {"Broadcast", "Reduce", "AllGather", "ReduceScatter",
                                           "AllReduce"};
-constexpr const char* algorithm_names[] = {"Tree", "Ring",     "CollNetDirect", "CollNetChain",
-                                           "NVLS", "NVLSTree", "PAT"};
+constexpr const char* algorithm_names[] = {
+    "Tree", "Ring", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT"};
 constexpr const char* protocol_names[] = {"LL", "LL128", "Simple"};
 
 constexpr std::uint64_t channels_most = 64;
@@ -35,10 +35,9 @@ std::vector<std::string_view> pieces(std::string_view text, char separator) {
 /// Its place among the names, or their number.
 template <std::size_t N>
 std::size_t place_of(std::string_view word, const char* const (&names)[N]) {
-  return static_cast<std::size_t>(
-      std::find_if(std::begin(names), std::end(names),
-                   [&](const char* name) { return same(name, word); })
-      - std::begin(names));
+  return static_cast<std::size_t>(std::find_if(std::begin(names), std::end(names),
+                                               [&](const char* name) { return same(name, word); })
+                                  - std::begin(names));
 }
 
 template <std::size_t N>
@@ -120,15 +119,14 @@ result<nccl_settings> parse_nccl_settings(
       if (auto ok = parse_list(name, value, algorithm_names, made.algorithms); !ok)
         return ok.error();
     } else if (name == "NCCL_PROTO") {
-      if (auto ok = parse_list(name, value, protocol_names, made.protocols); !ok)
-        return ok.error();
+      if (auto ok = parse_list(name, value, protocol_names, made.protocols); !ok) return ok.error();
     } else if (name == "NCCL_MIN_NCHANNELS" || name == "NCCL_MIN_NRINGS") {
       TROUPE_TRY(number, parse_number(name, value, ~std::uint32_t{0}));
       made.channels_min = static_cast<std::uint32_t>(std::min(number, channels_most));
     } else if (name == "NCCL_MAX_NCHANNELS" || name == "NCCL_MAX_NRINGS") {
       TROUPE_TRY(number, parse_number(name, value, ~std::uint32_t{0}));
-      made.channels_max = static_cast<std::uint32_t>(
-          std::clamp<std::uint64_t>(number, 1, channels_most));
+      made.channels_max =
+          static_cast<std::uint32_t>(std::clamp<std::uint64_t>(number, 1, channels_most));
     } else if (auto* buffer = buffer_of(name)) {
       TROUPE_TRY(number, parse_number(name, value, std::uint64_t{1} << 40));
       if (number < 64 << 10)

@@ -17,7 +17,13 @@
 namespace troupe {
 
 /// The numbers are NCCL's.
-enum class nccl_function : std::uint8_t { broadcast, reduce, all_gather, reduce_scatter, all_reduce };
+enum class nccl_function : std::uint8_t {
+  broadcast,
+  reduce,
+  all_gather,
+  reduce_scatter,
+  all_reduce
+};
 enum class nccl_algorithm : std::uint8_t {
   tree,
   ring,

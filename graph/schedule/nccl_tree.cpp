@@ -25,7 +25,8 @@ tree_neighbours neighbours_of(std::uint32_t self, const host_layout& hosts,
   const auto place = (hosts.seat(self) + size - rotation % size) % size;
   const auto links = links_of(channel.tree, hosts.hosts(), host);
   tree_neighbours found;
-  if (place > 0) found.above.push_back(at(host, place - 1));
+  if (place > 0)
+    found.above.push_back(at(host, place - 1));
   else if (links.parent != tree_links::none)
     found.above.push_back(at(links.parent, links.is_first_child ? second(links.parent) : 0));
   if (place + 1 < size) found.below.push_back(at(host, place + 1));

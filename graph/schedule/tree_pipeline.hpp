@@ -34,7 +34,8 @@ class tree_pipeline {
     after_.clear();
     if (which != way::down) flow_through(up_, chunk, bytes, combining::reduce);
     if (which == way::up) return;
-    if (!down_.from.empty() || which == way::down) after_.clear();  // else: what has come from below
+    if (!down_.from.empty() || which == way::down)
+      after_.clear();  // else: what has come from below
     flow_through(down_, chunk, bytes, combining::copy);
   }
 

@@ -72,8 +72,7 @@ program_image read_program_image(std::span<const std::byte> file) {
   program_image image;
   const auto header = array_at<Elf64_Ehdr>(file, 0, 1);
   if (header.empty() || std::memcmp(header[0].e_ident, ELFMAG, SELFMAG) != 0
-      || header[0].e_ident[EI_CLASS] != ELFCLASS64
-      || header[0].e_shentsize != sizeof(Elf64_Shdr))
+      || header[0].e_ident[EI_CLASS] != ELFCLASS64 || header[0].e_shentsize != sizeof(Elf64_Shdr))
     return image;
   const auto sections = array_at<Elf64_Shdr>(file, header[0].e_shoff, header[0].e_shnum);
   if (header[0].e_shstrndx >= sections.size()) return image;

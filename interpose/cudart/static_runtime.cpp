@@ -73,8 +73,8 @@ void write_far_jump(std::byte* at, const void* to) {
 }
 
 void write_jump(std::uint64_t at, const std::byte* to) {
-  const auto distance = static_cast<std::int32_t>(reinterpret_cast<std::uint64_t>(to)
-                                                  - (at + jump_bytes));
+  const auto distance =
+      static_cast<std::int32_t>(reinterpret_cast<std::uint64_t>(to) - (at + jump_bytes));
   unsigned char jump[jump_bytes] = {0xe9};
   std::memcpy(jump + 1, &distance, sizeof distance);
   std::memcpy(reinterpret_cast<void*>(at), jump, sizeof jump);

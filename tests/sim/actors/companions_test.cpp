@@ -47,8 +47,7 @@ struct members {
   void call() {
     for (companion_number n = 0; n < own; ++n)
       operations.push_back(rank.issue(group, calls::all_reduce(1),
-                                      just(share(rank_of(rank.me, n, rank.world))), "prog+0x1",
-                                      n));
+                                      just(share(rank_of(rank.me, n, rank.world))), "prog+0x1", n));
   }
 };
 
@@ -100,9 +99,9 @@ TEST_CASE("one process is four ranks: they meet, and each is in the report and i
   for (std::uint32_t n = 0; n < 4; ++n) {
     auto nodes = (*trace)->load(rank_id{n});
     REQUIRE(nodes);
-    CHECK(std::count_if(nodes->begin(), nodes->end(), [](const node& one) {
-            return one.kind == node_kind::collective;
-          }) == 2);
+    CHECK(std::count_if(nodes->begin(), nodes->end(),
+                        [](const node& one) { return one.kind == node_kind::collective; })
+          == 2);
     CHECK(nodes->back().kind == node_kind::marker);
   }
   std::filesystem::remove(path);
@@ -247,9 +246,10 @@ TEST_CASE("a circle through companions of two processes is written out by rank")
   };
   const auto outcome = run(options);
   check_deadlock(outcome, ranks({0, 1, 3, 2}));
-  CHECK_THAT(outcome.text(), Contains("rank 0 called") && Contains("and waits for rank 1; rank 1 "
-                                                                   "calls nothing while its "
-                                                                   "process waits with rank 3")
+  CHECK_THAT(outcome.text(), Contains("rank 0 called")
+                                 && Contains("and waits for rank 1; rank 1 "
+                                             "calls nothing while its "
+                                             "process waits with rank 3")
                                  && Contains("and waits for rank 2; rank 2 calls nothing"));
 }
 
@@ -276,7 +276,8 @@ TEST_CASE("a companion calls nothing on what it has not opened, and has a number
   options.program = [&](scripted_rank& rank) -> script {
     const auto group = rank.open(ranks({0}), semantics::nccl, "own");
     for (companion_number companion : {1u, 70000u % 65536u}) {
-      auto got = co_await rank.wait(rank.issue(group, calls::all_reduce(1), just(1), {}, companion));
+      auto got =
+          co_await rank.wait(rank.issue(group, calls::all_reduce(1), just(1), {}, companion));
       told.push_back(got.why);
     }
     rank.open(ranks({0}), semantics::nccl, "of others", 1);

@@ -86,12 +86,10 @@ class program_file {
   std::string names_;
 };
 
-const std::vector<program_file::function> runtime_13 = {{"__cudaGetProcAddress", 0x1100},
-                                                        {"main", 0x1000},
-                                                        {"__cudaRegisterFatBinary", 0x1040},
-                                                        {"cudaMalloc", 0x1103},
-                                                        {"not_cudaMalloc", 0x1200},
-                                                        {"cudaFree", 0x1300, false}};
+const std::vector<program_file::function> runtime_13 = {
+    {"__cudaGetProcAddress", 0x1100},    {"main", 0x1000},
+    {"__cudaRegisterFatBinary", 0x1040}, {"cudaMalloc", 0x1103},
+    {"not_cudaMalloc", 0x1200},          {"cudaFree", 0x1300, false}};
 
 TEST_CASE("a program with a runtime of its own has its entries, with the room of each") {
   const auto file = program_file().with_device_code().with(SHT_SYMTAB, runtime_13).written();
@@ -107,8 +105,8 @@ TEST_CASE("a program with a runtime of its own has its entries, with the room of
 }
 
 TEST_CASE("programs without device code, or with a shared runtime, are left alone") {
-  CHECK_FALSE(read_program_image(program_file().with(SHT_SYMTAB, runtime_13).written())
-                  .has_own_runtime());
+  CHECK_FALSE(
+      read_program_image(program_file().with(SHT_SYMTAB, runtime_13).written()).has_own_runtime());
   const auto shared = program_file()
                           .with_device_code()
                           .with(SHT_DYNSYM, {{"__cudaRegisterFatBinary", 0, false}})

@@ -100,7 +100,8 @@ TEST_CASE("on a network the graph of a schedule takes what the schedule takes") 
       for (std::uint32_t i = 0; i < operations.size(); ++i) {
         operations[i].cpu = static_cast<std::uint16_t>(i);
         builder.add(operations[i]);
-        if (i > 0 && operations[i].kind != goal::operation_kind::recv) builder.depend(i, i - 1, false);
+        if (i > 0 && operations[i].kind != goal::operation_kind::recv)
+          builder.depend(i, i - 1, false);
         if (i > 1) builder.depend(i, below(i - 1), false);
       }
       REQUIRE(builder.end_rank());

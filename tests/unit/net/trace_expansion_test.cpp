@@ -60,7 +60,8 @@ TEST_CASE("two ranks that send to each other, each its recv first, go on") {
   }
 }
 
-TEST_CASE("with NCCL's rules a collective waits for the messages before it, with others it does not") {
+TEST_CASE(
+    "with NCCL's rules a collective waits for the messages before it, with others it does not") {
   const auto outcome = [](semantics rules) {
     program_graph program(2, rules);
     program.call(0, message(node_kind::recv, 0, 1, 1, 8));
@@ -74,7 +75,9 @@ TEST_CASE("with NCCL's rules a collective waits for the messages before it, with
   CHECK(outcome(semantics::nccl) == 1);
 }
 
-TEST_CASE("messages of one pair and tag match in their order, whatever communicator and tag others have") {
+TEST_CASE(
+    "messages of one pair and tag match in their order, whatever communicator and tag others "
+    "have") {
   program_graph program(2, semantics::gloo);
   const auto other = program.add_group({1, 0}, semantics::gloo);
   program.call(0, message(node_kind::send, 0, 1, 1, 1000));
@@ -215,8 +218,8 @@ TEST_CASE("any program of any ranks ends, with any algorithm, on nodes of any si
           program.graph().ranks[groups[group][root]].back().size = part * members;
       } else if (members > 1) {
         const auto from = static_cast<std::int32_t>(below(members));
-        const auto to = static_cast<std::int32_t>((static_cast<std::uint32_t>(from) + 1
-                                                   + below(members - 1)) % members);
+        const auto to = static_cast<std::int32_t>(
+            (static_cast<std::uint32_t>(from) + 1 + below(members - 1)) % members);
         const auto size = below(100'000);
         const auto sequence = ++sent[{group, from, to}];
         program.call(groups[group][static_cast<std::size_t>(from)],

@@ -86,7 +86,9 @@ class program_graph {
     for (const auto member : graph_.communicators[group].members)
       call(member.value, sample::collective(op, group, sequence, size, root));
   }
-  void mark(std::uint32_t rank, marker_kind kind) { graph_.ranks[rank].push_back(sample::marker(kind)); }
+  void mark(std::uint32_t rank, marker_kind kind) {
+    graph_.ranks[rank].push_back(sample::marker(kind));
+  }
   execution_graph& graph() { return graph_; }
 
  private:
@@ -98,8 +100,9 @@ class program_graph {
 
 inline node message(node_kind kind, std::uint32_t group, std::int32_t peer, std::uint64_t sequence,
                     std::uint64_t size, std::int32_t tag = 0) {
-  auto made = sample::communication(
-      kind, kind == node_kind::send ? operation::send : operation::recv, group, sequence, size, peer);
+  auto made =
+      sample::communication(kind, kind == node_kind::send ? operation::send : operation::recv,
+                            group, sequence, size, peer);
   made.tag = tag;
   return made;
 }

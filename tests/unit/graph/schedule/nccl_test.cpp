@@ -1,5 +1,5 @@
-// nccl: NCCL's rings and trees do what their collectives are, in NCCL's channels, chunks, slices and
-// bytes.
+// nccl: NCCL's rings and trees do what their collectives are, in NCCL's channels, chunks, slices
+// and bytes.
 #include "graph/schedule/nccl.hpp"
 
 #include <catch2/catch.hpp>
@@ -27,15 +27,15 @@ std::vector<collective_shape> shapes_of(operation op, std::uint32_t members, std
   return shapes;
 }
 
-constexpr operation functions[] = {operation::all_reduce, operation::all_gather,
+constexpr operation functions[] = {operation::all_reduce,     operation::all_gather,
                                    operation::reduce_scatter, operation::broadcast,
-                                   operation::reduce, operation::barrier};
+                                   operation::reduce,         operation::barrier};
 
 execution check(operation op, std::uint32_t members, std::uint64_t elements,
                 const host_layout& hosts, const nccl_settings& settings, std::uint32_t root = 0) {
   const bool is_by_parts = op == operation::all_gather || op == operation::reduce_scatter;
-  const auto shapes = shapes_of(op, members, is_by_parts ? elements / members * members : elements,
-                                8, root);
+  const auto shapes =
+      shapes_of(op, members, is_by_parts ? elements / members * members : elements, 8, root);
   auto run = checked(shapes, {.how = algorithm::nccl, .nccl = settings, .hosts = &hosts}, elements);
   INFO(to_string(op) << " of " << members << " on " << hosts.hosts() << " hosts, " << elements
                      << " elements: " << run.wrong.value_or(""));
@@ -53,7 +53,8 @@ TEST_CASE("NCCL's schedules do their collectives, in every protocol, on any host
         for (const std::uint32_t per_host : {1, 2, 3, 8}) {
           const auto hosts = host_layout::consecutive(n, per_host);
           for (const auto op : functions)
-            for (const std::uint64_t elements : {1u, n, 100u}) check(op, n, elements, hosts, settings, n / 2);
+            for (const std::uint64_t elements : {1u, n, 100u})
+              check(op, n, elements, hosts, settings, n / 2);
         }
     }
 }
@@ -121,7 +122,7 @@ TEST_CASE("a ring all-reduce puts 2(n-1)/n of the bytes on the wire, and its pro
     CHECK(ll128 >= static_cast<double>(least) * 128 / 120);
     CHECK(ll128 < static_cast<double>(least) * 128 / 120 * 1.05);
   }
-  CHECK(sent("LL", 3, 1) == 4 * 16);        // the only chunk that is not empty, 4 times
+  CHECK(sent("LL", 3, 1) == 4 * 16);  // the only chunk that is not empty, 4 times
   CHECK(sent("LL128", 3, 1) == 4 * 2048);
   CHECK(sent("Simple", 3, 1) == 4 * 8);
   CHECK(wire_bytes(nccl_protocol::ll, 9) == 32);
@@ -137,8 +138,8 @@ TEST_CASE("chunks, slices and channels are those of NCCL's buffers") {
     REQUIRE(plan);
     return *plan;
   };
-  const auto simple =
-      plan_of(operation::all_reduce, 1 << 30, 16, {{"NCCL_ALGO", "ring"}, {"NCCL_PROTO", "simple"}});
+  const auto simple = plan_of(operation::all_reduce, 1 << 30, 16,
+                              {{"NCCL_ALGO", "ring"}, {"NCCL_PROTO", "simple"}});
   CHECK(simple.parts.size() == 16);
   CHECK((simple.parts[0].chunk == 2 << 20 && simple.parts[3].count == 1 << 26));
   CHECK(plan_of(operation::broadcast, 1 << 30, 16, {{"NCCL_PROTO", "Simple"}}).parts[0].chunk
@@ -148,10 +149,12 @@ TEST_CASE("chunks, slices and channels are those of NCCL's buffers") {
   const auto ll128 = plan_of(operation::all_gather, 16 << 20, 16, {{"NCCL_PROTO", "LL128"}});
   CHECK(ll128.parts[0].chunk == 576000);
   CHECK(plan_of(operation::all_reduce, 8, 16, {}).parts.size() == 1);
-  CHECK(plan_of(operation::all_reduce, 1 << 30, 16, {{"NCCL_MAX_NCHANNELS", "3"}}).parts.size() == 3);
+  CHECK(plan_of(operation::all_reduce, 1 << 30, 16, {{"NCCL_MAX_NCHANNELS", "3"}}).parts.size()
+        == 3);
   CHECK(plan_of(operation::all_reduce, 1 << 30, 16, {{"NCCL_MIN_NCHANNELS", "32"}}).parts.size()
         == 32);
-  for (const std::uint64_t bytes : {1, 1000, 100000, 12345678}) {  // nothing is lost, or twice there
+  for (const std::uint64_t bytes :
+       {1, 1000, 100000, 12345678}) {  // nothing is lost, or twice there
     std::uint64_t next = 0;
     for (const auto& part : plan_of(operation::all_reduce, bytes, 16, {}).parts) {
       CHECK((part.begin == next && part.count > 0 && part.chunk > 0));
