@@ -16,6 +16,11 @@ std::vector<node> trace_times::add(rank_id, std::span<const node> nodes,
     auto& before = stream_ends[what.stream];
     what.gap_ns = std::min(begin > before ? begin - before : 0, node_time_ns_max - 1);
     what.duration_ns = std::min(end - std::min(begin, end), node_time_ns_max - 1);
+    // No gap would mean that the begin is not known (rank_timeline.hpp).
+    if (communicates(what.kind) && begin == before && what.duration_ns > 0) {
+      what.gap_ns = 1;
+      --what.duration_ns;
+    }
     before = end;
     if (what.kind != node_kind::collective) continue;
     auto& met = meetings_[{what.communicator, what.sequence}];
