@@ -1,6 +1,8 @@
 // generate_command: `troupe generate`: a communication pattern as a GOAL schedule.
 //
 // Not here: the patterns (graph/goal/patterns.cpp).
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
@@ -25,6 +27,17 @@ std::string list_of_patterns() {
   return text;
 }
 
+std::vector<std::pair<std::string, std::string>> nccl_variables() {
+  std::vector<std::pair<std::string, std::string>> found;
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string entry = *each;
+    const auto end = entry.find('=');
+    if (entry.starts_with("NCCL_") && end != std::string::npos)
+      found.emplace_back(entry.substr(0, end), entry.substr(end + 1));
+  }
+  return found;
+}
+
 }  // namespace
 
 int generate_command(int argc, char** argv) {
@@ -32,7 +45,9 @@ int generate_command(int argc, char** argv) {
   app.footer(list_of_patterns()
              + "The schedule ends, and every message has its recv. A step comes after the one before, "
                "on each\n"
-               "rank; its number is the messages' tag.\n"
+               "rank; its number is the messages' tag (where messages may overtake, the number times their\n"
+               "lanes, plus the lane). nccl-… heeds NCCL_ALGO, NCCL_PROTO, NCCL_MIN_NCHANNELS,\n"
+               "NCCL_MAX_NCHANNELS and NCCL_…BUFFSIZE.\n"
                "Exit status: 0 done, 2 usage, 3 OUT is no place to write, 6 out of disk or memory.\n\n"
                "Examples: troupe generate dissemination --ranks 1024 -o d.goal\n"
                "          troupe generate ring-all-reduce --ranks 64 --size 1000000 -o a.bin\n"
@@ -55,6 +70,16 @@ int generate_command(int argc, char** argv) {
   app.add_option("--chunk", options.chunk_bytes, "bytes a message at most, of a double tree")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 53))
       ->type_name("BYTES");
+  app.add_option("--per-host", options.per_host, "ranks of a host, of NCCL's collectives")
+      ->check(CLI::Range(std::uint32_t{1}, std::uint32_t{1} << 12))
+      ->type_name("P");
+  app.add_option("--inside-bandwidth", options.inside_gb,
+                 "GB/s inside a host: a host's ranks become cpus of one, their transfers computing")
+      ->check(CLI::Range(1e-3, 1e6))
+      ->type_name("GB/S");
+  app.add_option("--inside-latency", options.inside_latency_ns, "ns of each transfer inside a host")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 53))
+      ->type_name("NS");
   app.add_option("--steps", options.steps, "how often it is done")
       ->check(CLI::Range(std::uint32_t{1}, std::uint32_t{1} << 24))
       ->type_name("N");
@@ -77,6 +102,11 @@ int generate_command(int argc, char** argv) {
   if (!out.ends_with(".goal") && !out.ends_with(".bin"))
     return fail("generate", {errc::usage, out + ": expected a name that ends in .goal or .bin"},
                 json);
+  if (name.starts_with("nccl-")) {
+    auto settings = parse_nccl_settings(nccl_variables());
+    if (!settings) return fail("generate", settings.error(), json);
+    options.nccl = *settings;
+  }
   std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of write(2), not a death
   const auto schedule = goal::make_pattern(name, options);
   if (!schedule) return fail("generate", schedule.error(), json);

@@ -55,6 +55,8 @@ class rank_writer {
 
 template <class Body>
 result<schedule> made_of(const pattern_options& options, Body body) {
+  if (options.chunk_bytes || options.per_host || options.inside_gb || options.inside_latency_ns > 0)
+    return error{errc::usage, "chunks and hosts are of collectives"};
   schedule_builder builder;
   for (std::uint32_t rank = 0; rank < options.ranks; ++rank) {
     builder.begin_rank();
@@ -116,28 +118,88 @@ result<collective_shape> shape_of(collective_kind op, const pattern_options& of,
 }
 
 /// A collective of all ranks, step after step.
-result<schedule> collective(collective_kind op, algorithm how, const pattern_options& of) {
-  const schedule_options options{.how = how, .chunk_bytes = of.chunk_bytes};
-  expansion_options placed{.lanes = lanes_of(options)};
-  schedule_builder builder;
-  transfer_program program;
-  for (std::uint32_t rank = 0; rank < of.ranks; ++rank) {
-    TROUPE_TRY(shape, shape_of(op, of, rank));
-    if (auto known = write_program(shape, rank, options, program); !known) return known.error();
-    builder.begin_rank();
-    std::vector<std::uint32_t> last;
-    for (std::uint32_t step = 0; step < of.steps; ++step) {
-      if (of.compute_ns > 0) {
-        const auto calc = builder.add({.kind = operation_kind::calc, .size = of.compute_ns});
-        for (const auto earlier : last) builder.depend(calc, earlier, false);
-        last.assign(1, calc);
-      }
-      placed.tag = step * tags_of(placed);
-      last = expand({.program = &program, .member = rank, .after = last}, placed, builder);
+class collective_pattern {
+ public:
+  collective_pattern(collective_kind op, algorithm how, const pattern_options& of)
+      : op_(op),
+        of_(of),
+        hosts_(host_layout::consecutive(of.ranks, of.per_host.value_or(1))),
+        together_(of.inside_gb ? hosts_.largest() : 1),
+        options_{.how = how, .nccl = of.nccl, .hosts = &hosts_} {
+    if (of.chunk_bytes) options_.chunk_bytes = *of.chunk_bytes;
+    placed_.lanes = lanes_of(options_);
+    placed_.seats_max = together_;
+    if (!of.inside_gb) return;
+    for (std::uint32_t member = 0; member < of.ranks; ++member) {
+      ranks_.push_back(hosts_.host(member));
+      seats_.push_back(hosts_.seat(member));
     }
-    if (auto ended = builder.end_rank(); !ended) return ended.error();
+    placed_.ranks = ranks_;
+    placed_.seats = seats_;
+    placed_.inside_ns_per_byte = 1 / *of.inside_gb;
+    placed_.inside_latency_ns = of.inside_latency_ns;
   }
-  return builder.finish();
+  collective_pattern(const collective_pattern&) = delete;
+  collective_pattern& operator=(const collective_pattern&) = delete;
+
+  result<schedule> make() {
+    for (std::uint32_t first = 0; first < of_.ranks; first += together_) {
+      const auto count = std::min(together_, of_.ranks - first);
+      programs_.resize(count);
+      for (std::uint32_t i = 0; i < count; ++i) {
+        TROUPE_TRY(shape, shape_of(op_, of_, first + i));
+        if (auto known = write_program(shape, first + i, options_, programs_[i]); !known)
+          return known.error();
+      }
+      builder_.begin_rank();
+      last_.assign(count, {});
+      for (std::uint32_t step = 0; step < of_.steps; ++step) add_step(step, first);
+      if (auto ended = builder_.end_rank(); !ended) return ended.error();
+    }
+    return builder_.finish();
+  }
+
+ private:
+  void add_step(std::uint32_t step, std::uint32_t first) {
+    parts_.clear();
+    for (std::uint32_t i = 0; i < programs_.size(); ++i) {
+      const auto cpu = static_cast<std::uint16_t>(i);
+      if (of_.compute_ns > 0) {
+        const auto calc =
+            builder_.add({.kind = operation_kind::calc, .size = of_.compute_ns, .cpu = cpu});
+        for (const auto earlier : last_[i]) builder_.depend(calc, earlier, false);
+        last_[i].assign(1, calc);
+      }
+      parts_.push_back({&programs_[i], first + i, cpu, cpu, last_[i]});
+    }
+    placed_.tag = step * tags_of(placed_);
+    last_ = expand_together(parts_, placed_, builder_);
+  }
+
+  const collective_kind op_;
+  const pattern_options& of_;
+  const host_layout hosts_;
+  const std::uint32_t together_;  // ranks that are one in the schedule
+  schedule_options options_;
+  expansion_options placed_;
+  std::vector<std::uint32_t> ranks_, seats_;
+  schedule_builder builder_;
+  std::vector<transfer_program> programs_;
+  std::vector<member_part> parts_;
+  std::vector<std::vector<std::uint32_t>> last_;
+};
+
+result<schedule> collective(collective_kind op, algorithm how, const pattern_options& of) {
+  if (of.chunk_bytes && how != algorithm::double_tree)
+    return error{errc::usage, "only a double tree has chunks"};
+  if (of.per_host && !of.inside_gb && how != algorithm::nccl)
+    return error{errc::usage,
+                 "who shares a host matters to nccl's collectives, and where a "
+                 "bandwidth inside hosts is given"};
+  if ((of.inside_gb || of.inside_latency_ns > 0) && !(of.inside_gb && of.per_host))
+    return error{errc::usage,
+                 "transfers inside hosts need a bandwidth and the number of ranks of a host"};
+  return collective_pattern(op, how, of).make();
 }
 
 /// "all-reduce".

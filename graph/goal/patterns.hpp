@@ -8,10 +8,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "graph/goal/schedule.hpp"
+#include "graph/schedule/nccl_settings.hpp"
 
 namespace troupe::goal {
 
@@ -22,7 +24,14 @@ struct pattern_options {
   std::uint64_t size = 8;
   std::uint32_t steps = 1;     ///< how often it is done, each after the one before
   std::uint64_t compute_ns{};  ///< before each step, on each rank (of a sweep before each send)
-  std::uint64_t chunk_bytes = 512 << 10;  ///< double-tree: what a message is at most
+  // Of collectives only; what a pattern does not use is refused.
+  std::optional<std::uint64_t> chunk_bytes = {};  ///< double-tree: what a message is at most
+  std::optional<std::uint32_t> per_host = {};  ///< nccl, or with inside_gb: ranks that share a host
+  /// GB/s inside a host: hosts are the schedule's ranks, and what theirs send each other a calc of
+  /// the receiver's, each with a cpu and a nic of its own.
+  std::optional<double> inside_gb = {};
+  std::uint64_t inside_latency_ns = 0;  ///< of each such transfer
+  nccl_settings nccl = {};              ///< nccl
 };
 
 struct pattern {

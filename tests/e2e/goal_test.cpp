@@ -199,6 +199,11 @@ TEST_CASE("a generated pattern simulates, as text and as binary") {
   refused({"star", "-o", here.file("x.goal")}, "there is no pattern star");
   refused({"ring", "-o", here.file("x.txt")}, "x.txt");
   refused({"ring", "--ranks", "0", "-o", here.file("x.goal")}, "--ranks");
+  refused({"ring", "--chunk", "8", "-o", here.file("x.goal")}, "of collectives");
+  refused({"nccl-reduce", "--per-host", "0", "-o", here.file("x.goal")}, "--per-host");
+  refused({"all-gather", "--inside-bandwidth", "-1", "-o", here.file("x.goal")},
+          "--inside-bandwidth");
+  refused({"all-gather", "--inside-latency", "x", "-o", here.file("x.goal")}, "--inside-latency");
   refused({"ring"}, "--output");
   CHECK(here.verb({"generate", "ring", "-o", "/absent/x.goal"}).status == 3);
 }
@@ -290,6 +295,31 @@ TEST_CASE("what is asked of the wrong kind of input is refused") {
         == 2);
   CHECK(here.verb({"convert", here.file("a.prism"), here.file("b.prism")}).status == 2);
   CHECK(simulated(here, {here.file("a.prism")}).at("finish_ns") == 13084);
+}
+
+TEST_CASE("a generated NCCL collective heeds NCCL's variables") {
+  const workspace here;
+  const auto generated = [&](const char* protocol, std::vector<std::string> arguments) {
+    auto options = here.environment();
+    options.environment["NCCL_PROTO"] = protocol;
+    arguments.insert(arguments.begin(), "generate");
+    arguments.insert(arguments.end(), {"-o", here.file("nccl.bin")});
+    return run(here.troupe(std::move(arguments)), options);
+  };
+  const auto bytes_by = [&](const char* protocol) {
+    const auto ended = generated(protocol, {"nccl-reduce", "--ranks", "4", "--size", "19200"});
+    INFO(describe(ended));
+    REQUIRE(ended.status == 0);
+    const auto found = here.inspect(here.file("nccl.bin")).value();
+    return found.at("operations").at("send").at("bytes").get<std::uint64_t>();
+  };
+  CHECK(bytes_by("Simple") == 3 * 19200);
+  CHECK(bytes_by("LL") == 3 * 38400);
+  CHECK(bytes_by("LL128") == 3 * 20480);
+  const auto refused = generated("LL256", {"nccl-reduce"});
+  CHECK(refused.status == 2);
+  CHECK_THAT(refused.err, Contains("NCCL_PROTO: there is no LL256"));
+  CHECK(generated("LL256", {"ring"}).status == 0);
 }
 
 TEST_CASE("inspect counts what a schedule has") {

@@ -106,6 +106,44 @@ TEST_CASE("patterns send as many messages as their algorithms say") {
   CHECK(made("ring-all-reduce", {10, 85, 1, 0})[0].size == 9);
 }
 
+TEST_CASE("ranks of a host become cpus of one rank, and only what leaves the host is a message") {
+  for (const auto* name :
+       {"nccl-all-reduce", "ring-all-reduce", "linear-all-to-all", "all-gather"}) {
+    const goal::pattern_options alone{.ranks = 12, .size = 120000, .steps = 2, .compute_ns = 5};
+    auto together = alone;
+    together.per_host = 4;
+    together.inside_gb = 100;
+    together.inside_latency_ns = 500;
+    const auto hosts = made(name, together);
+    INFO(name);
+    CHECK(hosts.ranks() == 3);
+    CHECK(hosts.cpu_max() == 3);
+    for (const auto& each : hosts.operations())
+      CHECK((each.kind == operation_kind::calc || each.peer != each.rank));
+    const auto done = simulated(hosts);
+    CHECK(done.findings.empty());
+    CHECK(done.warnings.empty());
+    CHECK(done.matched == sends_of(hosts));
+    CHECK(sends_of(hosts) < sends_of(made(name, alone)));
+  }
+}
+
+TEST_CASE("what a pattern has no use for is refused") {
+  const auto refused = [](const char* name, const goal::pattern_options& options) {
+    const auto schedule = goal::make_pattern(name, options);
+    return !schedule && schedule.error().code == errc::usage;
+  };
+  CHECK(refused("ring", {.per_host = 2}));
+  CHECK(refused("incast", {.chunk_bytes = 2}));
+  CHECK(refused("ring-all-reduce", {.chunk_bytes = 2}));
+  CHECK(refused("ring-all-reduce", {.per_host = 2}));
+  CHECK(refused("ring-all-reduce", {.inside_gb = 2}));
+  CHECK(refused("ring-all-reduce", {.per_host = 2, .inside_latency_ns = 2}));
+  CHECK(refused("nccl-all-to-all", {.ranks = 4096, .size = std::uint64_t{1} << 53}));
+  CHECK_FALSE(refused("nccl-all-reduce", {.per_host = 2}));
+  CHECK_FALSE(refused("double-tree-all-reduce", {.chunk_bytes = 2}));
+}
+
 TEST_CASE("an unknown pattern, and one of no ranks, are refused") {
   const auto unknown = goal::make_pattern("star", {});
   REQUIRE_FALSE(unknown);
