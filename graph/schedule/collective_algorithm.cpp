@@ -208,17 +208,16 @@ bool knows(algorithm which, operation op) {
 algorithm choose_algorithm(const collective_shape& what) {
   const auto bytes = what.parts.total() * what.element_bytes;
   const auto n = what.members;
+  const bool is_small = bytes <= 2 << 10 || what.parts.total() < std::bit_floor(n);
   switch (what.op) {
     case broadcast:
       if (n < 8 || bytes < 12 << 10) return algorithm::binomial;
-      return bytes <= 512 << 10 && is_power_of_two(n) ? algorithm::halving_doubling
-                                                      : algorithm::ring;
+      return bytes < 512 << 10 && is_power_of_two(n) ? algorithm::halving_doubling
+                                                     : algorithm::ring;
     case all_reduce:
-      return bytes <= 2 << 10 || what.parts.total() < n ? algorithm::recursive_doubling
-                                                        : algorithm::halving_doubling;
+      return is_small ? algorithm::recursive_doubling : algorithm::halving_doubling;
     case reduce:
-      return bytes <= 2 << 10 || what.parts.total() < n ? algorithm::binomial
-                                                        : algorithm::halving_doubling;
+      return is_small ? algorithm::binomial : algorithm::halving_doubling;
     case all_gather:
       if (is_power_of_two(n) && bytes < 512 << 10) return algorithm::recursive_doubling;
       return bytes < 80 << 10 ? algorithm::bruck : algorithm::ring;

@@ -5,10 +5,10 @@
 // Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH", 2005, and
 // MPICH's defaults of today); bytes are those of the vector, for an all_to_all of what one member
 // gives one other:
-//   broadcast        n < 8 or under 12 KiB: binomial; up to 512 KiB and n a power of two:
+//   broadcast        n < 8 or under 12 KiB: binomial; under 512 KiB and n a power of two:
 //                    halving-doubling; else ring
-//   all_reduce       up to 2 KiB, or fewer elements than members: recursive-doubling; else
-//                    halving-doubling
+//   all_reduce       up to 2 KiB, or fewer elements than the power of two in n:
+//                    recursive-doubling; else halving-doubling
 //   reduce           as all_reduce, with binomial for the small ones
 //   all_gather       n a power of two and under 512 KiB: recursive-doubling; under 80 KiB: bruck;
 //                    else ring. Parts of given sizes: the same, by their sum

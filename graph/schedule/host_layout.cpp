@@ -24,10 +24,16 @@ host_layout::host_layout(std::span<const std::uint32_t> host_of) {
 }
 
 host_layout host_layout::consecutive(std::uint32_t members, std::uint32_t per_host) {
-  TROUPE_ASSERT(per_host > 0);
-  std::vector<std::uint32_t> host_of(members);
-  for (std::uint32_t member = 0; member < members; ++member) host_of[member] = member / per_host;
-  return host_layout(host_of);
+  TROUPE_ASSERT(members > 0 && per_host > 0, members, per_host);
+  host_layout made;
+  for (std::uint32_t member = 0; member < members; ++member) {
+    made.members_.push_back(member);
+    made.place_.push_back(member);
+    made.host_.push_back(member / per_host);
+    if (member % per_host == 0) made.begins_.push_back(member);
+  }
+  made.begins_.push_back(members);
+  return made;
 }
 
 std::uint32_t host_layout::largest() const {

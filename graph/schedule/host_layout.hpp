@@ -32,6 +32,8 @@ class host_layout {
   std::uint32_t host_at(std::uint32_t place) const;
 
  private:
+  host_layout() = default;
+
   std::vector<std::uint32_t> members_;       // host by host
   std::vector<std::uint32_t> begins_;        // [host], and the end
   std::vector<std::uint32_t> host_, place_;  // [member]
