@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <future>
 #include <thread>
@@ -32,6 +33,9 @@
 
 namespace troupe {
 namespace {
+
+/// Has Open MPI say in its loops that others may run (interpose/preload/yield.cpp).
+constexpr const char* yield_variable = "OMPI_MCA_mpi_yield_when_idle";
 
 nanos now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
@@ -126,6 +130,8 @@ result<job_report> run_here(const run_options& options, run_tables& tables) {
                       {"TROUPE_CUDA", options.cuda},
                       {"TROUPE_SEMANTICS", options.semantics},
                       {"TROUPE_TENSOR_MEMORY", std::to_string(options.tensor_bytes_max)}};
+  if (options.once && !std::getenv(yield_variable))
+    plan.environment.emplace_back(yield_variable, "1");
   plan.library_folder = libraries;
   if (!options.device.empty())
     if (auto put = put_host_device(options, program.path, plan); !put) return put.error();

@@ -23,6 +23,12 @@ bool is_same_file(const struct stat& one, const struct stat& other) {
   return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
+const char* rank_of_mpi() {
+  for (const auto* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
+    if (const char* rank = std::getenv(name)) return rank;
+  return nullptr;
+}
+
 void send(const troupe_rank_notice& notice) {
   const char* name = std::getenv("TROUPE_NOTICES");
   sockaddr_un address{};
@@ -44,9 +50,12 @@ void send(const troupe_rank_notice& notice) {
 const char* rank_in_environment() {
   if (const char* rank = std::getenv("RANK")) return rank;
   if (!std::getenv("TROUPE_NOTICES")) return nullptr;
-  for (const auto* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
-    if (const char* rank = std::getenv(name)) return rank;
-  return nullptr;
+  return rank_of_mpi();
+}
+
+bool is_from_mpi() {
+  static const bool once = rank_of_mpi() != nullptr;
+  return once;
 }
 
 void tell_warden(rank_id rank) { send({troupe_notice_of_rank, ::getpid(), rank.value, 0, 0, 0}); }

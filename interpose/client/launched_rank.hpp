@@ -10,6 +10,8 @@ namespace troupe {
 
 /// RANK, or what MPI's launchers call it in a program that starts its ranks itself. Null: no rank.
 const char* rank_in_environment();
+/// Did a launcher of MPI's start this process? Its calls poll without sleeping.
+bool is_from_mpi();
 
 /// A datagram to the warden (interpose/launch/rank_notice.h), when there is one to be told.
 void tell_warden(rank_id rank);

@@ -80,6 +80,7 @@ class rank_client {
   void sleep_ended();
   bool park_begins(const void* object);
   bool park_ended();
+  bool poll();
   void retake_slot();
 
   void abandon_in_child() { talk_.abandon_in_child(); }

@@ -1,8 +1,22 @@
 // rank_client's part in waits that the preload library sees: condition variables of watched
-// futures, other threads, and sleeps.
+// futures, other threads, sleeps, and polling.
+#include <time.h>
+
+#include "interpose/client/poll_burst.hpp"
 #include "interpose/client/rank_client.hpp"
 
 namespace troupe {
+namespace {
+
+/// That the calling thread has used.
+std::uint64_t cpu_ns() {
+  timespec used;
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return static_cast<std::uint64_t>(used.tv_sec) * 1'000'000'000
+         + static_cast<std::uint64_t>(used.tv_nsec);
+}
+
+}  // namespace
 
 std::uint64_t rank_client::watched(const void* address) const {
   const auto operation = talk_.futures().find(address);
@@ -60,6 +74,20 @@ bool rank_client::park_ended() {
   talk_.seat(hold) = {};
   talk_.note_running(hold);
   return talk_.lacks_slot();
+}
+
+bool rank_client::poll() {
+  static thread_local poll_burst burst;
+  if (!talk_.seat_if_any() || !burst.yields(monotonic_ns(), cpu_ns())) return false;
+  {
+    auto hold = talk_.lock();
+    auto* seat = talk_.seat_if_any();
+    if (!seat || seat->now != thread_seat::state::running || talk_.gone().code != errc::none)
+      return false;
+    talk_.yield_slot(hold, conversation::callbacks::later);
+  }
+  burst.goes_on(cpu_ns());
+  return true;
 }
 
 void rank_client::retake_slot() {

@@ -51,6 +51,10 @@ const troupe_blocking_hooks hooks{
       auto* rank = this_rank();
       return rank && rank->park_ended();
     },
+    []() -> int {
+      auto* rank = this_rank();
+      return rank && is_from_mpi() && rank->poll();
+    },
 };
 
 void set_hooks(const troupe_blocking_hooks* table) {

@@ -7,6 +7,7 @@
 #include "interpose/client/communicator_table.hpp"
 #include "interpose/client/mapped_pools.hpp"
 #include "interpose/client/operation_table.hpp"
+#include "interpose/client/poll_burst.hpp"
 #include "interpose/client/thread_seats.hpp"
 #include "interpose/client/watched_futures.hpp"
 
@@ -79,6 +80,19 @@ TEST_CASE("a companion's operation is known by its whole number") {
   CHECK(table.is_pending(second));
   CHECK_FALSE(table.is_pending({2}));
   CHECK(table.pending() == std::vector{first, second});
+}
+
+TEST_CASE("a thread polls that yields for long and does little between") {
+  constexpr auto ms = std::uint64_t{1'000'000};
+  poll_burst burst;
+  CHECK_FALSE(burst.yields(1000 * ms, 3 * ms));  // the first
+  CHECK_FALSE(burst.yields(1000 * ms + poll_burst::long_ns - 1, 3 * ms));
+  CHECK(burst.yields(1000 * ms + poll_burst::long_ns, 3 * ms + 1));
+  CHECK(burst.yields(1100 * ms, 3 * ms + poll_burst::work_ns));  // it slept between
+  CHECK_FALSE(burst.yields(1101 * ms, 4 * ms));                  // it worked
+  CHECK(burst.yields(1102 * ms, 4 * ms + 1));
+  burst.goes_on(9 * ms);
+  CHECK(burst.yields(1103 * ms, 9 * ms + 1));
 }
 
 TEST_CASE("a call site crosses the wire once") {

@@ -13,7 +13,8 @@ using namespace troupe;
 
 namespace {
 
-pid_t start_preloaded(const char* program, const std::string& socket_name, int standard_error) {
+pid_t start_preloaded(const char* program, const std::string& socket_name, int standard_error,
+                      const char* word = "/") {
   const pid_t pid = ::fork();
   if (pid != 0) return pid;
   ::setenv("LD_PRELOAD", TROUPE_PRELOAD_LIBRARY, 1);
@@ -23,7 +24,7 @@ pid_t start_preloaded(const char* program, const std::string& socket_name, int s
     ::dup2(standard_error, 1);
     ::dup2(standard_error, 2);
   }
-  ::execl(program, program, "/", nullptr);
+  ::execl(program, program, word, nullptr);
   ::_exit(127);
 }
 
@@ -75,6 +76,27 @@ TEST_CASE("a program's sleeps, and waits for futures, threads and descriptors gi
   }
   port.expect<to_troupe::leave>();
   CHECK(wait_status(pid) == 0);
+}
+
+TEST_CASE("a process of MPI's that polls lets others run, another does not") {
+  for (const bool by_mpi : {true, false}) {
+    INFO("by MPI: " << by_mpi);
+    fake_port port;
+    by_mpi ? ::setenv("PMI_RANK", "0", 1) : ::unsetenv("PMI_RANK");
+    const auto pid = start_preloaded(TROUPE_BLOCKING_PROGRAM, port.socket_name(), -1, "polls");
+    ::unsetenv("PMI_RANK");
+    port.accept_rank();
+    int yields = 0;
+    for (bool left = false; !left;)
+      for (const auto& frame : port.next_write()) {
+        left = std::holds_alternative<to_troupe::leave>(frame);
+        if (!std::holds_alternative<to_troupe::yielded>(frame)) continue;
+        ++yields;
+        port.grant();
+      }
+    CHECK((by_mpi ? yields > 20 : yields == 0));
+    CHECK(wait_status(pid) == 0);
+  }
 }
 
 TEST_CASE("a process that never connects does not notice") {
