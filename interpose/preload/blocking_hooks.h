@@ -1,7 +1,7 @@
 /* blocking_hooks: what libtroupe_preload.so calls around waits that a program makes without us:
  * sleeps of more than 1 ms, waits for descriptors, polling with sched_yield, waits for another
- * thread of the process, and among those the ones in a std::condition_variable that lies in a future
- * under watch (troupe_watch_future).
+ * thread of the process, and among those the ones in a std::condition_variable that lies in a
+ * future under watch (troupe_watch_future).
  *
  * The preload library exports troupe_set_blocking_hooks; libtroupe_client.so looks it up
  * (RTLD_DEFAULT) and registers when it connects. Its absence means that nothing is interposed.
