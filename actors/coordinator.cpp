@@ -100,6 +100,11 @@ class run_plan {
                          process.peak_bytes};
     if (page.counts_tensors.load(std::memory_order_acquire))
       summary.tensor_peak_bytes = page.tensor_peak_bytes.load(std::memory_order_relaxed);
+    if (const auto peak = page.device_peak_bytes.load(std::memory_order_acquire)) {
+      summary.device_peak_bytes = peak;
+      summary.device_fragmented_bytes =
+          page.device_fragmented_bytes.load(std::memory_order_relaxed);
+    }
     close_rank(summary, judged);
   }
 

@@ -33,6 +33,8 @@ struct rank_summary {
   std::int32_t wait_status{};
   std::uint64_t cpu_ns{}, blocked_ns{}, switches{}, peak_bytes{};
   std::optional<std::uint64_t> tensor_peak_bytes{};  ///< none: it did not count them
+  /// Of the host device; none: nothing was allocated there.
+  std::optional<std::uint64_t> device_peak_bytes{}, device_fragmented_bytes{};
 };
 struct job_report {
   errc outcome{};

@@ -36,6 +36,9 @@ struct alignas(64) rank_page {
   /// Not 0: all its threads that call us wait, some of them for other threads of the process.
   /// Another number each time.
   std::atomic<std::uint32_t> parked;
+  /// The most that allocations held of one device (host_device.md), and what of that device's pages
+  /// no allocation lay in then; 0: nothing was allocated on a device.
+  std::atomic<std::uint64_t> device_peak_bytes, device_fragmented_bytes;
 };
 static_assert(sizeof(rank_page) == 64);
 

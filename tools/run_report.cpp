@@ -45,12 +45,12 @@ nlohmann::ordered_json or_null(std::optional<std::uint64_t> number) {
   return number ? nlohmann::ordered_json(*number) : nlohmann::ordered_json(nullptr);
 }
 
-/// The rank whose tensors held most; null when none counted them.
-const rank_summary* largest(const job_report& report) {
+/// The rank that has most of what some may not have counted; null when none has.
+const rank_summary* largest(const job_report& report,
+                            std::optional<std::uint64_t> rank_summary::*what) {
   const rank_summary* found = nullptr;
   for (const auto& rank : report.ranks)
-    if (rank.tensor_peak_bytes && (!found || *rank.tensor_peak_bytes > *found->tensor_peak_bytes))
-      found = &rank;
+    if (rank.*what && (!found || *(rank.*what) > *(found->*what))) found = &rank;
   return found;
 }
 
@@ -92,7 +92,9 @@ nlohmann::ordered_json to_json(const run_account& run) {
                             {"blocked_ns", rank.blocked_ns},
                             {"switches", rank.switches},
                             {"peak_bytes", rank.peak_bytes},
-                            {"tensor_peak_bytes", or_null(rank.tensor_peak_bytes)}});
+                            {"tensor_peak_bytes", or_null(rank.tensor_peak_bytes)},
+                            {"device_peak_bytes", or_null(rank.device_peak_bytes)},
+                            {"device_fragmented_bytes", or_null(rank.device_fragmented_bytes)}});
   all["runner_cpu_ns"] = run.runner_cpu_ns;
   all["trace"] = run.trace;
   all["trace_bytes"] = run.report.trace_bytes;
@@ -110,19 +112,22 @@ std::string summary(const run_account& run) {
                       run.report.outcome == errc::none ? "done: " : "", world_of(run), run.slots,
                       static_cast<double>(run.report.wall_ns) / 1e9, run.tables.collectives.load(),
                       run.report.switches);
-  if (const auto* rank = largest(run.report)) {
+  if (const auto* rank = largest(run.report, &rank_summary::tensor_peak_bytes)) {
     text += fmt::format("\ntensors: {} at most, in rank {}", mebibytes(*rank->tensor_peak_bytes),
                         rank->rank.value);
     if (run.tensor_bytes_max)
       text += fmt::format(" (of {} a rank)", mebibytes(run.tensor_bytes_max));
   }
+  if (const auto* rank = largest(run.report, &rank_summary::device_peak_bytes))
+    text += fmt::format("\ndevice memory: {} at most, in rank {}",
+                        mebibytes(*rank->device_peak_bytes), rank->rank.value);
   if (!run.trace.empty())
     text += fmt::format("\ntrace: {} ({} bytes)", run.trace, run.report.trace_bytes);
   return text;
 }
 
 bool capacity_was_idle(const run_account& run) {
-  return run.tensor_bytes_max && !largest(run.report);
+  return run.tensor_bytes_max && !largest(run.report, &rank_summary::tensor_peak_bytes);
 }
 
 }  // namespace troupe

@@ -44,7 +44,10 @@ result<void*> device_memory::allocate(std::uint64_t size) {
   }
   allocations_.emplace(static_cast<std::byte*>(at), size);
   held_ += size;
-  peak_ = std::max(peak_, held_);
+  if (held_ > peak_) {
+    peak_ = held_;
+    fragmented_at_peak_ = pages_in_use_ * page - held_;
+  }
   return at;
 }
 
@@ -141,6 +144,10 @@ std::uint64_t device_memory::held_bytes() const {
 std::uint64_t device_memory::peak_bytes() const {
   const std::lock_guard hold(lock_);
   return peak_;
+}
+std::uint64_t device_memory::fragmented_at_peak_bytes() const {
+  const std::lock_guard hold(lock_);
+  return fragmented_at_peak_;
 }
 std::uint64_t device_memory::fragmented_bytes() const {
   const std::lock_guard hold(lock_);

@@ -39,6 +39,8 @@ class device_memory {
   /// What allocations asked for: now, and at most.
   std::uint64_t held_bytes() const;
   std::uint64_t peak_bytes() const;
+  /// What no allocation lay in of the pages that were in use at the peak.
+  std::uint64_t fragmented_at_peak_bytes() const;
   /// Of the pages in use, what no allocation lies in.
   std::uint64_t fragmented_bytes() const;
 
@@ -54,7 +56,7 @@ class device_memory {
   const std::uint64_t total_;
   mutable std::mutex lock_;
   std::uint64_t free_pages_;
-  std::uint64_t held_ = 0, peak_ = 0, pages_in_use_ = 0;
+  std::uint64_t held_ = 0, peak_ = 0, fragmented_at_peak_ = 0, pages_in_use_ = 0;
   std::map<std::byte*, std::uint64_t> allocations_;  ///< address → size asked for
   std::map<std::byte*, shared_page> shared_;
 };

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "interpose/cudart/memory_calls.hpp"
+#include "interpose/cudart/run_link.hpp"
 #include "interpose/cudart/runtime.hpp"
 
 namespace troupe {
@@ -13,6 +14,7 @@ cudaError_t allocate_on_device(device_runtime& rt, device_state& on, void** at, 
   if (!allocated) return cudaErrorMemoryAllocation;
   rt.memory.add({static_cast<std::byte*>(*allocated), size, memory_kind::device, on.ordinal, 0});
   *at = *allocated;
+  report_device_peak(on.memory.peak_bytes(), on.memory.fragmented_at_peak_bytes());
   return cudaSuccess;
 }
 

@@ -4,9 +4,11 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 
 #include "interpose/client/troupe_client.h"
 #include "messages/error.hpp"
+#include "messages/region_header.hpp"
 
 namespace troupe {
 
@@ -36,6 +38,16 @@ void enter_run() {
 }
 
 bool is_first_rank() { return !std::getenv("TROUPE_SOCKET") || troupe_rank() == 0; }
+
+void report_device_peak(std::uint64_t bytes, std::uint64_t fragmented_bytes) {
+  static std::mutex lock;
+  auto* page = static_cast<rank_page*>(troupe_rank_page());
+  if (!page) return;
+  const std::lock_guard hold(lock);
+  if (bytes <= page->device_peak_bytes.load(std::memory_order_relaxed)) return;
+  page->device_fragmented_bytes.store(fragmented_bytes, std::memory_order_relaxed);
+  page->device_peak_bytes.store(bytes, std::memory_order_release);
+}
 
 void let_others_run() {
   if (troupe_connected()) troupe_yield();

@@ -16,6 +16,8 @@ void join_run();
 void enter_run();
 /// Of the run; alone, any process is.
 bool is_first_rank();
+/// So much was held of a device at most; the run is told of the largest.
+void report_device_peak(std::uint64_t bytes, std::uint64_t fragmented_bytes);
 /// The thread asked and there was nothing: others first.
 void let_others_run();
 

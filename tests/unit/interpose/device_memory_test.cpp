@@ -57,6 +57,10 @@ TEST_CASE("small allocations share pages, large ones have their own") {
   CHECK(memory.free_bytes() == 6 * page);
   CHECK(memory.held_bytes() == 1 + 513 + 512 + MiB - 1 + MiB + page + 1);
   CHECK(memory.fragmented_bytes() == 4 * page - memory.held_bytes());
+  const auto at_peak = memory.fragmented_bytes();
+  CHECK(memory.release(second));
+  CHECK(memory.fragmented_bytes() == at_peak + 513);
+  CHECK(memory.fragmented_at_peak_bytes() == at_peak);
 }
 
 TEST_CASE(
