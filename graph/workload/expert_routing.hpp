@@ -1,4 +1,5 @@
-// expert_routing: how many tokens each expert-parallel rank gets of those that its group dispatches.
+// expert_routing: how many tokens each expert-parallel rank gets of those that its group
+// dispatches.
 //
 // Evenly, or one of them, drawn for each replica, layer, micro-batch and step, gets `imbalance`
 // times the mean and the others share the rest. Nobody gets none. The ranks that share an expert

@@ -1,11 +1,11 @@
 // layer_costs: what one rank computes for a micro-batch, kernel by kernel, and the parameters it
 // has, after its tensor- and expert-parallel parts.
 //
-// A matrix product of m × k by k × n is 2mkn operations and touches its three matrices once. Attention
-// is causal and keeps no scores (Dao et al., "FlashAttention", 2022): half of the 4 · tokens ·
-// sequence · width operations. Everything else costs its bytes. Backward, a product has two of its
-// size, attention twice its operations. Words and the output layer are padded to a multiple of tp.
-// Not here: when a kernel runs (step_program.cpp).
+// A matrix product of m × k by k × n is 2mkn operations and touches its three matrices once.
+// Attention is causal and keeps no scores (Dao et al., "FlashAttention", 2022): half of the 4 ·
+// tokens · sequence · width operations. Everything else costs its bytes. Backward, a product has
+// two of its size, attention twice its operations. Words and the output layer are padded to a
+// multiple of tp. Not here: when a kernel runs (step_program.cpp).
 #pragma once
 
 #include <cstdint>

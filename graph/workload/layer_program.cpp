@@ -42,8 +42,7 @@ void layer_program::gather_sequence() {
 
 // The partial sums of a row-split matrix's output, or of a column-split one's input gradient.
 std::uint32_t layer_program::sum_over_tensor() {
-  const auto op =
-      options_.splits_sequence() ? operation::reduce_scatter : operation::all_reduce;
+  const auto op = options_.splits_sequence() ? operation::reduce_scatter : operation::all_reduce;
   return collective(channel::tensor, op, hidden_bytes(options_.tokens()));
 }
 
@@ -110,8 +109,7 @@ std::uint64_t layer_program::dispatched_tokens() const {
   return options_.own_tokens() * options_.model.top_k;
 }
 
-std::uint64_t layer_program::received_tokens(std::uint64_t layer,
-                                             std::uint64_t micro_batch) const {
+std::uint64_t layer_program::received_tokens(std::uint64_t layer, std::uint64_t micro_batch) const {
   const auto& layout = options_.layout;
   return routed_tokens(dispatched_tokens(), layout.ep, layout.expert_of(rank_), options_.imbalance,
                        options_.seed,

@@ -7,8 +7,8 @@
 namespace troupe::workload {
 namespace {
 
-constexpr double bytes_max = 9e15;       // of a message; less than 2^53
-constexpr double parameters_max = 1e18;  // of a model
+constexpr double bytes_max = 9e15;                  // of a message; less than 2^53
+constexpr double parameters_max = 1e18;             // of a model
 constexpr std::uint64_t step_nodes_max = 1u << 23;  // of a rank; they are in memory at once
 constexpr std::uint64_t nodes_a_layer = 32;         // at most, of a micro-batch
 
@@ -27,8 +27,8 @@ result<void> check_sizes(const llm_options& options) {
   if (as_double(model.layers) * (matrices + projections) + embeddings > parameters_max)
     return unfit("a model of more than 10^18 parameters");
   const auto tokens = as_double(options.micro_batch) * as_double(model.sequence);
-  const auto copies = as_double(std::max<std::uint64_t>(1, model.top_k)) * as_double(options.layout.ep)
-                      * as_double(options.layout.expert_tp);
+  const auto copies = as_double(std::max<std::uint64_t>(1, model.top_k))
+                      * as_double(options.layout.ep) * as_double(options.layout.expert_tp);
   if (tokens * copies * as_double(model.hidden) * size_of(model.type) > bytes_max)
     return unfit("micro-batch × sequence is " + std::to_string(tokens)
                  + " tokens: messages of more than 9 × 10^15 bytes");
@@ -51,7 +51,8 @@ result<void> check_tensor_parts(const llm_options& options) {
   }
   if (options.sequence_parallel && model.sequence * options.micro_batch % tp != 0)
     return unfit("micro-batch × sequence, " + text(options.micro_batch * model.sequence)
-                 + " tokens, does not divide by tp " + text(tp) + ", which sequence-parallel needs");
+                 + " tokens, does not divide by tp " + text(tp)
+                 + ", which sequence-parallel needs");
   return {};
 }
 
@@ -82,8 +83,8 @@ result<void> check_nodes(const llm_options& options) {
   for (std::uint64_t stage = 0; stage < options.layout.pp; ++stage) {
     const auto parts = layers.count_of(stage) + options.virtual_stages;
     if (parts > step_nodes_max / nodes_a_layer / options.micro_batches)
-      return unfit("a step of more than " + text(step_nodes_max) + " nodes a rank: "
-                   + text(options.micro_batches) + " micro-batches through "
+      return unfit("a step of more than " + text(step_nodes_max)
+                   + " nodes a rank: " + text(options.micro_batches) + " micro-batches through "
                    + text(layers.count_of(stage)) + " layers");
   }
   return {};

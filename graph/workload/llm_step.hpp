@@ -41,15 +41,14 @@ class llm_step {
 
   std::uint32_t world() const { return static_cast<std::uint32_t>(options_.layout.world()); }
   const llm_options& options() const { return options_; }
-  const std::vector<communicator_entry>& communicators() const {
-    return channels_.communicators();
-  }
+  const std::vector<communicator_entry>& communicators() const { return channels_.communicators(); }
   /// Of a step, over all data-parallel ranks.
   std::uint64_t tokens() const {
     return options_.tokens() * options_.micro_batches * options_.layout.dp;
   }
 
-  /// Called with each rank's nodes, in order, in several runs each; ranks ascend. Its error ends it.
+  /// Called with each rank's nodes, in order, in several runs each; ranks ascend. Its error ends
+  /// it.
   using sink = std::function<result<void>(rank_id, std::span<const node>)>;
   result<llm_summary> generate(const sink& take) const;
 

@@ -55,8 +55,8 @@ parameter_count parameters(const model_description& model) {
   parameter_count all;
   all.embedding = model.vocabulary * h + (model.learned_positions ? model.sequence * h : 0);
   all.head = model.tied_embeddings ? 0 : model.vocabulary * h;
-  all.attention = model.layers
-                  * (h * (queries + 2 * keys) + queries * h + bias * (queries + 2 * keys + h));
+  all.attention =
+      model.layers * (h * (queries + 2 * keys) + queries * h + bias * (queries + 2 * keys + h));
   all.norms = (2 * model.layers + 1) * h * (1 + bias);
   for (std::uint64_t layer = 0; layer < model.layers; ++layer) {
     const auto f = model.ffn_of(layer), inner = f * (model.gated ? 2 : 1);

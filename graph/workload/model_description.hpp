@@ -29,8 +29,8 @@ struct model_description {
   std::uint64_t experts = 0;       ///< 0: no layer is a MoE layer
   std::uint64_t top_k = 0;         ///< experts a token goes to
   std::uint64_t moe_first = 0, moe_every = 1;  ///< MoE layers: moe_first, moe_first + moe_every, …
-  std::uint64_t dense_ffn = 0;  ///< of the layers that are no MoE layers; 0: ffn
-  element_type type = element_type::bf16;  ///< of parameters and activations
+  std::uint64_t dense_ffn = 0;                 ///< of the layers that are no MoE layers; 0: ffn
+  element_type type = element_type::bf16;      ///< of parameters and activations
 
   bool is_moe(std::uint64_t layer) const {
     return experts > 0 && layer >= moe_first && (layer - moe_first) % moe_every == 0;

@@ -1,8 +1,8 @@
 // node_emitter: a rank's nodes, written down as a program goes: work, calls, waits.
 //
-// Work between two events is one compute node, as in a capture (rank_graph_builder.hpp). A call comes
-// after the stream-0 node before it; what was awaited comes before the work that follows. Nodes
-// name channels, and sequence numbers count from 1: who uses them adds what is a rank's own.
+// Work between two events is one compute node, as in a capture (rank_graph_builder.hpp). A call
+// comes after the stream-0 node before it; what was awaited comes before the work that follows.
+// Nodes name channels, and sequence numbers count from 1: who uses them adds what is a rank's own.
 // Invariant: edges reach back to the node before the first one at most, which is on stream 0.
 #pragma once
 

@@ -119,17 +119,16 @@ std::vector<rank_id> parallel_layout::members(group_kind kind, std::uint64_t gro
 
 result<void> check(const parallel_layout& layout) {
   std::uint64_t product = 1;
-  for (const auto& [name, value] : {std::pair{"tp", layout.tp}, std::pair{"pp", layout.pp},
-                                    std::pair{"dp", layout.dp}, std::pair{"ep", layout.ep},
-                                    std::pair{"expert-tp", layout.expert_tp}})
+  for (const auto& [name, value] :
+       {std::pair{"tp", layout.tp}, std::pair{"pp", layout.pp}, std::pair{"dp", layout.dp},
+        std::pair{"ep", layout.ep}, std::pair{"expert-tp", layout.expert_tp}})
     if (value == 0 || value > world_max)
-      return error{errc::usage, std::string(name) + " " + std::to_string(value)
-                                    + ": expected 1 to " + std::to_string(world_max)};
+      return error{errc::usage, std::string(name) + " " + std::to_string(value) + ": expected 1 to "
+                                    + std::to_string(world_max)};
   for (auto each : {layout.tp, layout.pp, layout.dp}) product *= each;
   if (product > world_max)
     return error{errc::usage, "tp × pp × dp is " + std::to_string(product)
-                                  + " ranks, more than a trace has, "
-                                  + std::to_string(world_max)};
+                                  + " ranks, more than a trace has, " + std::to_string(world_max)};
   if (layout.stage_ranks() % (layout.expert_tp * layout.ep) != 0)
     return error{errc::usage, "expert-tp × ep, " + std::to_string(layout.expert_tp) + " × "
                                   + std::to_string(layout.ep)

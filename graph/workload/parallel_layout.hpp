@@ -3,8 +3,8 @@
 //
 // The order is Megatron-LM's: tensor-parallel ranks next to each other, then data-parallel ones,
 // then pipeline stages: rank = tensor + tp · (data + dp · stage). The tp · dp ranks of a stage are
-// divided anew for experts: expert-tensor fastest, then expert, then replicas of experts (edp). With
-// expert_tp = tp this is "ep divides dp". Every group's members ascend. Not here: context
+// divided anew for experts: expert-tensor fastest, then expert, then replicas of experts (edp).
+// With expert_tp = tp this is "ep divides dp". Every group's members ascend. Not here: context
 // parallelism; which groups a step uses (llm_step.cpp).
 #pragma once
 

@@ -41,8 +41,7 @@ result<void> check(const pipeline_shape& shape) {
 
 std::uint64_t warm_up_steps(const pipeline_shape& shape, std::uint64_t stage) {
   const auto behind = shape.stages - 1 - stage;
-  const auto wanted =
-      shape.chunks == 1 ? behind : 2 * behind + (shape.chunks - 1) * shape.stages;
+  const auto wanted = shape.chunks == 1 ? behind : 2 * behind + (shape.chunks - 1) * shape.stages;
   return std::min(wanted, shape.micro_batches * shape.chunks);
 }
 

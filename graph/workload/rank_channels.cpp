@@ -35,10 +35,8 @@ rank_channels::rank_channels(const llm_options& options)
 }
 
 bool rank_channels::is_used(group_kind kind, std::uint64_t group) const {
-  if (kind == group_kind::forward)
-    return is_open(channel::forward_out, layout_.stage_of(group));
-  if (kind == group_kind::backward)
-    return is_open(channel::backward_in, layout_.stage_of(group));
+  if (kind == group_kind::forward) return is_open(channel::forward_out, layout_.stage_of(group));
+  if (kind == group_kind::backward) return is_open(channel::backward_in, layout_.stage_of(group));
   for (int number = 0; number < channel_count; ++number)
     if (const auto what = static_cast<channel>(number); group_of(what) == kind)
       return is_open(what, 0);

@@ -1,7 +1,7 @@
 // stage_layers: which layers each pipeline stage has, in how many chunks.
 //
-// Layers follow each other through the virtual stages 0, 1, …: virtual stage v is chunk v / stages of
-// stage v % stages. Without a list they are spread evenly, the first virtual stages having one
+// Layers follow each other through the virtual stages 0, 1, …: virtual stage v is chunk v / stages
+// of stage v % stages. Without a list they are spread evenly, the first virtual stages having one
 // more where they do not divide. A virtual stage of a list may have none.
 #pragma once
 

@@ -99,10 +99,9 @@ class step_builder {
   void reduce(channel where, std::uint64_t elements) {
     if (elements == 0 || !channels_.is_open(where, stage_)) return;
     const bool shards = options_.shard_optimizer;
-    pending_.push_back(collective(
-        where, shards ? operation::reduce_scatter : operation::all_reduce,
-        (shards ? shard(where, elements) * replicas(where) : elements)
-            * size_of(options_.gradient_type)));
+    pending_.push_back(collective(where, shards ? operation::reduce_scatter : operation::all_reduce,
+                                  (shards ? shard(where, elements) * replicas(where) : elements)
+                                      * size_of(options_.gradient_type)));
   }
 
   std::uint32_t collective(channel where, operation op, std::uint64_t bytes) {
@@ -212,20 +211,19 @@ step_program make_step_program(const llm_options& options, const stage_layers& l
 }
 
 const std::vector<std::string>& step_call_sites() {
-  static const std::vector<std::string> all = {
-      "",
-      "embedding, forward",
-      "attention, forward",
-      "feed-forward, forward",
-      "experts, forward",
-      "loss, forward",
-      "loss, backward",
-      "experts, backward",
-      "feed-forward, backward",
-      "attention, backward",
-      "embedding, backward",
-      "gradients",
-      "optimizer"};
+  static const std::vector<std::string> all = {"",
+                                               "embedding, forward",
+                                               "attention, forward",
+                                               "feed-forward, forward",
+                                               "experts, forward",
+                                               "loss, forward",
+                                               "loss, backward",
+                                               "experts, backward",
+                                               "feed-forward, backward",
+                                               "attention, backward",
+                                               "embedding, backward",
+                                               "gradients",
+                                               "optimizer"};
   return all;
 }
 

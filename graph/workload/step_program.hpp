@@ -3,11 +3,11 @@
 // Forward and backward of layers as Megatron-LM has them: Shoeybi et al., "Megatron-LM" (2019) for
 // tensor parallelism; Korthikanti et al., "Reducing Activation Recomputation in Large Transformer
 // Models" (2022) for sequence parallelism, whose backward gathers inputs anew; Lepikhin et al.,
-// "GShard" (2020) for experts; Rajbhandari et al., "ZeRO" (2019), stage 1. Gradients of a column-split
-// matrix's input are reduced while those of its weights are computed. A recv is posted one step
-// before the one that needs it; nothing waits for a send. Gradients are reduced in buckets from the
-// last micro-batch's backward on, and awaited at its end. Then: norms' gradients of tp, tied
-// embeddings' gradients, the marker backward_end, the norm of all gradients, the optimizer.
+// "GShard" (2020) for experts; Rajbhandari et al., "ZeRO" (2019), stage 1. Gradients of a
+// column-split matrix's input are reduced while those of its weights are computed. A recv is posted
+// one step before the one that needs it; nothing waits for a send. Gradients are reduced in buckets
+// from the last micro-batch's backward on, and awaited at its end. Then: norms' gradients of tp,
+// tied embeddings' gradients, the marker backward_end, the norm of all gradients, the optimizer.
 // Not here: recomputation of activations, dropout, counts of tokens that experts exchange before
 // the tokens (a few bytes), parameters gathered during the next forward.
 #pragma once

@@ -63,11 +63,11 @@ class graph_executor {
 
   void say(std::uint32_t rank, std::size_t at, const std::string& what) {
     const auto& node = graph_.ranks[rank][at];
-    found_.wrong.push_back("rank " + std::to_string(rank) + ", node " + std::to_string(at) + " ("
-                           + to_string(node.kind) + " " + to_string(node.op) + " on "
-                           + (communicates(node.kind) ? graph_.communicators[node.communicator].name
-                                                      : "program")
-                           + " #" + std::to_string(node.sequence) + "): " + what);
+    found_.wrong.push_back(
+        "rank " + std::to_string(rank) + ", node " + std::to_string(at) + " ("
+        + to_string(node.kind) + " " + to_string(node.op) + " on "
+        + (communicates(node.kind) ? graph_.communicators[node.communicator].name : "program")
+        + " #" + std::to_string(node.sequence) + "): " + what);
   }
 
   std::uint64_t ready(std::uint32_t rank, std::size_t at) const {
@@ -88,7 +88,8 @@ class graph_executor {
       const auto time = ready(rank, at);
       if (time == unknown) continue;
       state.joined[at] = moved = true;
-      communicates(nodes[at].kind) ? join(rank, at, time) : end(rank, at, time + nodes[at].duration_ns);
+      communicates(nodes[at].kind) ? join(rank, at, time)
+                                   : end(rank, at, time + nodes[at].duration_ns);
     }
     while (state.first_open < nodes.size() && state.end_ns[state.first_open] != unknown)
       ++state.first_open;

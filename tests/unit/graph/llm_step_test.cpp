@@ -154,7 +154,7 @@ TEST_CASE("experts exchange the tokens that the router gives them") {
   for (const auto& [sequence, members] : sizes) {
     std::uint64_t sum = 0;
     for (auto each : members) sum += each;
-    CHECK(sum == 4 * 8192);  // none is lost
+    CHECK(sum == 4 * 8192);   // none is lost
     if (sequence % 2 == 0) {  // what experts give back, or the gradients of what they got
       CHECK(*std::max_element(members.begin(), members.end()) == 20480);
       draws.insert(members);
@@ -212,7 +212,8 @@ TEST_CASE("of a last micro-batch's backward the first bucket leaves before the e
   CHECK(first + 5 < last_compute);
   for (auto at = first + 1; at <= last_compute; ++at)  // and nothing waits for it
     if (nodes[at].kind == node_kind::compute)
-      for (auto distance : nodes[at].after) CHECK(nodes[at - distance].kind != node_kind::collective);
+      for (auto distance : nodes[at].after)
+        CHECK(nodes[at - distance].kind != node_kind::collective);
 }
 
 TEST_CASE("a step's operations are six a parameter and token, about") {
@@ -313,7 +314,8 @@ TEST_CASE("what does not fit together is refused with the numbers") {
     change(options);
     return refusal(options);
   };
-  CHECK_THAT(refused(dense, [](auto& o) { o.layout.tp = o.layout.expert_tp = 3; }), Contains("8 heads") && Contains("tp 3"));
+  CHECK_THAT(refused(dense, [](auto& o) { o.layout.tp = o.layout.expert_tp = 3; }),
+             Contains("8 heads") && Contains("tp 3"));
   CHECK_THAT(refused(dense, [](auto& o) { o.layout.pp = 9; }), Contains("8 layers are fewer"));
   CHECK_THAT(refused(dense, [](auto& o) { o.layout.ep = 2; }), Contains("without experts"));
   CHECK_THAT(refused(dense, [](auto& o) { o.layout.dp = 1 << 20; }), Contains("1048576"));
@@ -335,7 +337,8 @@ TEST_CASE("what does not fit together is refused with the numbers") {
   CHECK_THAT(refusal(experts), Contains("need sequence-parallel"));
   experts.sequence_parallel = true;
   CHECK(refusal(experts).empty());
-  CHECK_THAT(refused(experts, [](auto& o) { o.layout.ep = 3; }), Contains("does not divide the ranks"));
+  CHECK_THAT(refused(experts, [](auto& o) { o.layout.ep = 3; }),
+             Contains("does not divide the ranks"));
   CHECK_THAT(refused(experts, [](auto& o) { o.model.experts = 6; }), Contains("6 experts"));
   CHECK_THAT(refused(experts, [](auto& o) { o.imbalance = 4.5; }), Contains("1 to ep, 4"));
   CHECK_THAT(refused(experts, [](auto& o) { o.model.top_k = 9; }), Contains("top-k 9"));

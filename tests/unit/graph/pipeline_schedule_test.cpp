@@ -10,8 +10,8 @@ namespace troupe::workload {
 namespace {
 
 pipeline_shape shape_of(std::uint64_t stages, std::uint64_t chunks, std::uint64_t micro_batches) {
-  return {chunks == 1 ? schedule_kind::one_forward_one_backward : schedule_kind::interleaved, stages,
-          chunks, micro_batches};
+  return {chunks == 1 ? schedule_kind::one_forward_one_backward : schedule_kind::interleaved,
+          stages, chunks, micro_batches};
 }
 
 // Each step after the one before it of its stage and the one that gives its input; 0: it never
@@ -62,8 +62,8 @@ TEST_CASE("every schedule does each micro-batch once, and idles (p - 1) / m / v 
         CHECK(done.size() == shape.micro_batches * chunks);
         for (const auto& [what, times] : done) CHECK(times == 101);
         const auto work = 3.0 * static_cast<double>(shape.micro_batches * chunks);
-        const auto bubble = static_cast<double>(stages - 1)
-                            / static_cast<double>(shape.micro_batches * chunks);
+        const auto bubble =
+            static_cast<double>(stages - 1) / static_cast<double>(shape.micro_batches * chunks);
         INFO("p " << stages << " v " << chunks << " m " << shape.micro_batches);
         CHECK(finish(shape, 1, 2) == Approx(work * (1 + bubble)));
       }
