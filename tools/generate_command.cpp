@@ -1,8 +1,6 @@
 // generate_command: `troupe generate`: a communication pattern as a GOAL schedule.
 //
 // Not here: the patterns (graph/goal/patterns.cpp).
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
@@ -12,6 +10,7 @@
 #include "tools/commands.hpp"
 #include "tools/goal_conversion.hpp"
 #include "tools/json_output.hpp"
+#include "tools/nccl_variables.hpp"
 #include "tools/verb_failure.hpp"
 
 namespace troupe {
@@ -25,17 +24,6 @@ std::string list_of_patterns() {
     text += "  " + name + each.what + "\n";
   }
   return text;
-}
-
-std::vector<std::pair<std::string, std::string>> nccl_variables() {
-  std::vector<std::pair<std::string, std::string>> found;
-  for (char** each = environ; *each != nullptr; ++each) {
-    const std::string entry = *each;
-    const auto end = entry.find('=');
-    if (entry.starts_with("NCCL_") && end != std::string::npos)
-      found.emplace_back(entry.substr(0, end), entry.substr(end + 1));
-  }
-  return found;
 }
 
 }  // namespace
@@ -70,9 +58,9 @@ int generate_command(int argc, char** argv) {
   app.add_option("--chunk", options.chunk_bytes, "bytes a message at most, of a double tree")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 53))
       ->type_name("BYTES");
-  app.add_option("--per-host", options.per_host, "ranks of a host, of NCCL's collectives")
+  app.add_option("--gpus-per-node", options.per_host, "ranks of a node, of NCCL's collectives")
       ->check(CLI::Range(std::uint32_t{1}, std::uint32_t{1} << 12))
-      ->type_name("P");
+      ->type_name("N");
   app.add_option("--inside-bandwidth", options.inside_gb,
                  "GB/s inside a host: a host's ranks become cpus of one, their transfers computing")
       ->check(CLI::Range(1e-3, 1e6))

@@ -7,12 +7,14 @@
 
 #include "graph/prism_trace_format.hpp"
 #include "tools/goal_input.hpp"
+#include "tools/nccl_variables.hpp"
 
 namespace troupe {
 
 void add_expansion_options(CLI::App& app, expansion_choice& to) {
   app.add_option("--algorithm", to.algorithm,
-                 "of a trace: how its collectives are done (default: what MPICH would take)")
+                 "of a trace: how those of its collectives are done that it knows (default, and of "
+                 "the others: what MPICH takes)")
       ->type_name("NAME");
   app.add_option("--gpus-per-node", to.gpus_per_node,
                  "of a trace: so many ranks are one node; what they send each other stays in it")
@@ -20,9 +22,9 @@ void add_expansion_options(CLI::App& app, expansion_choice& to) {
       ->type_name("N");
   app.add_option("--inside-latency", to.inside_latency_ns, "ns of each such transfer")
       ->type_name("NS");
-  app.add_option("--inside-gap-per-byte", to.inside_gap_per_byte_ns, "ns of each byte of it")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("NS");
+  app.add_option("--inside-bandwidth", to.inside_gb, "GB/s of each such transfer")
+      ->check(CLI::Range(1e-3, 1e6))
+      ->type_name("GB/S");
   app.add_option("--reduce-per-byte", to.reduce_per_byte_ns,
                  "of a trace: ns of each byte that is received and reduced")
       ->check(CLI::NonNegativeNumber)
@@ -35,9 +37,11 @@ result<goal::trace_expansion_options> options_of(const expansion_choice& choice)
     TROUPE_TRY(how, parse_algorithm(choice.algorithm));
     made.how.how = how;
   }
+  TROUPE_TRY(nccl, parse_nccl_settings(nccl_variables()));
+  made.how.nccl = nccl;
   made.gpus_per_node = choice.gpus_per_node;
   made.inside_latency_ns = choice.inside_latency_ns;
-  made.inside_ns_per_byte = choice.inside_gap_per_byte_ns;
+  made.inside_ns_per_byte = choice.inside_gb > 0 ? 1 / choice.inside_gb : 0;
   made.reduce_ns_per_byte = choice.reduce_per_byte_ns;
   return made;
 }
@@ -67,6 +71,7 @@ result<schedule_input> expand(const std::string& verb, const std::string& path,
   }
   made.schedule = std::move(expanded->made);
   made.places = std::move(expanded->places);
+  made.algorithms = std::move(expanded->algorithms);
   return made;
 }
 

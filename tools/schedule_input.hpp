@@ -19,19 +19,22 @@ struct expansion_choice {
   std::string algorithm;
   std::uint32_t gpus_per_node = 1;
   std::uint64_t inside_latency_ns = 0;
-  double inside_gap_per_byte_ns = 0, reduce_per_byte_ns = 0;
+  double inside_gb = 0;  ///< GB/s; 0: no time a byte
+  double reduce_per_byte_ns = 0;
   /// Was any of it said?
   bool is_default() const { return *this == expansion_choice{}; }
   bool operator==(const expansion_choice&) const = default;
 };
 void add_expansion_options(CLI::App& app, expansion_choice& to);
-/// errc::usage names the algorithms.
+/// With NCCL's settings of the environment. errc::usage names the algorithms, or the variable that
+/// is wrong.
 result<goal::trace_expansion_options> options_of(const expansion_choice& choice);
 
 struct schedule_input {
   goal::schedule schedule;
   std::unique_ptr<prism_trace_reader> trace;          ///< null: the input is a GOAL file
   std::vector<std::vector<goal::node_place>> places;  ///< of the trace's nodes
+  goal::algorithms_used algorithms;                   ///< of the trace's collectives
 };
 
 /// Errors are told on standard error and in `findings`, a cut trace as a warning. errc::usage: a

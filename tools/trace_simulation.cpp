@@ -70,6 +70,9 @@ void trace_simulation::report(nlohmann::ordered_json& to) const {
                            {"least_ns", each.least_ns},
                            {"most_ns", each.most_ns},
                            {"mean_skew_ns", each.skew_ns / each.count}});
+  auto& algorithms = to["algorithms"] = nlohmann::ordered_json::object();
+  for (const auto& [op, used] : input_->algorithms)
+    for (const auto each : used) algorithms[to_string(op)].push_back(to_string(each));
   auto& iterations = to["iterations"] = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < iterations_ns_.size(); ++i)
     iterations.push_back({{"index", i}, {"duration_ns", iterations_ns_[i]}});
@@ -92,6 +95,12 @@ std::string trace_simulation::text() const {
                         to_string(each.op), each.members, each.size, each.count,
                         human_ns(each.total_ns / each.count), human_ns(each.least_ns),
                         human_ns(each.most_ns), human_ns(each.skew_ns / each.count));
+  std::string algorithms;
+  for (const auto& [op, used] : input_->algorithms) {
+    algorithms += (algorithms.empty() ? "" : "; ") + std::string(to_string(op));
+    for (const auto each : used) algorithms += std::string(" ") + to_string(each);
+  }
+  if (!algorithms.empty()) made += "by " + algorithms + "\n";
   for (std::size_t i = 0; i < std::min(iterations_ns_.size(), iterations_shown_max); ++i)
     made += fmt::format("iteration {:<6} {}\n", i, human_ns(iterations_ns_[i]));
   if (iterations_ns_.size() > iterations_shown_max)

@@ -17,9 +17,9 @@ std::uint32_t group_ranks::in(std::uint32_t communicator) {
 
 result<communication_plan> communication_plan::make(prism_trace_reader& trace,
                                                     std::uint32_t ranks_together,
-                                                    std::uint32_t lanes) {
+                                                    const schedule_options& how) {
   communication_plan made;
-  made.lanes_ = lanes;
+  made.how_ = how;
   for (const auto& each : trace.communicators()) {
     auto& place = made.places_.emplace_back();
     std::map<std::uint32_t, std::uint32_t> seated;  // [rank of the schedule]: members
@@ -29,6 +29,9 @@ result<communication_plan> communication_plan::make(prism_trace_reader& trace,
       place.seats.push_back(seated[rank]++);
       place.seats_max = std::max(place.seats_max, place.seats.back() + 1);
     }
+    auto of_group = how;
+    if (how.how == algorithm::nccl) of_group.hosts = &place.hosts.emplace(place.ranks);
+    place.lanes = lanes_of(of_group);
   }
   if (auto surveyed = made.survey(trace); !surveyed) return surveyed.error();
   made.number_tags();
@@ -67,7 +70,7 @@ void communication_plan::number_tags() {
   for (auto& place : places_) {
     place.first_tag = next;
     const auto pairs = std::uint64_t{place.seats_max} * place.seats_max;
-    next += place.sequence_end * lanes_ * pairs;
+    next += place.sequence_end * place.lanes * pairs;
     for (auto& [tag, number] : place.message_tags) number = std::exchange(next, next + pairs);
   }
 }
@@ -76,11 +79,20 @@ expansion_options communication_plan::expansion_of(std::uint32_t communicator,
                                                    std::uint64_t sequence) const {
   const auto& place = places_[communicator];
   expansion_options made;
-  made.lanes = lanes_;
+  made.lanes = place.lanes;
   made.ranks = place.ranks;
   made.seats = place.seats;
   made.seats_max = place.seats_max;
   made.tag = place.first_tag + sequence * tags_of(made);
+  return made;
+}
+
+schedule_options communication_plan::how(std::uint32_t communicator,
+                                         const collective_shape& what) const {
+  auto made = how_;
+  if (!knows(how_.how, what.op) || how_.how == algorithm::automatic)
+    made.how = choose_algorithm(what);
+  if (made.how == algorithm::nccl) made.hosts = &*places_[communicator].hosts;
   return made;
 }
 

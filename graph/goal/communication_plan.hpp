@@ -8,26 +8,32 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "graph/goal/collective_expansion.hpp"
 #include "graph/prism_trace_reader.hpp"
+#include "graph/schedule/collective_algorithm.hpp"
+#include "graph/schedule/host_layout.hpp"
 
 namespace troupe::goal {
 
 class communication_plan {
  public:
-  /// `ranks_together`: so many ranks of the graph, in order, are one of the schedule; `lanes`: of a
-  /// collective's messages. Errors are the reader's.
+  /// `ranks_together`: so many ranks of the graph, in order, are one of the schedule; `how`: every
+  /// collective's algorithm. Errors are the reader's.
   static result<communication_plan> make(prism_trace_reader& trace, std::uint32_t ranks_together,
-                                         std::uint32_t lanes);
+                                         const schedule_options& how);
 
   /// Above all streams of all ranks.
   std::uint32_t streams() const { return streams_; }
   /// With the tag of this collective.
   expansion_options expansion_of(std::uint32_t communicator, std::uint64_t sequence) const;
+  /// How the communicator does this collective: as it was said, or where that algorithm does not
+  /// know it, as the one that is taken when nobody says.
+  schedule_options how(std::uint32_t communicator, const collective_shape& what) const;
   /// The tag of a message that the program gave this one. `from`, `to`: group ranks.
   std::uint64_t tag_of(std::uint32_t communicator, std::int32_t tag, std::uint32_t from,
                        std::uint32_t to) const {
@@ -44,7 +50,8 @@ class communication_plan {
  private:
   struct communicator_place {
     std::vector<std::uint32_t> ranks, seats;  // [group rank]
-    std::uint32_t seats_max = 1;
+    std::uint32_t seats_max = 1, lanes = 1;
+    std::optional<host_layout> hosts;
     std::uint64_t sequence_end = 0;                      // above all collectives'
     std::uint64_t first_tag = 0;                         // of the collectives'
     std::map<std::int32_t, std::uint64_t> message_tags;  // the first for each of the program's
@@ -53,7 +60,8 @@ class communication_plan {
   result<void> survey(prism_trace_reader& trace);
   void number_tags();
 
-  std::uint32_t lanes_ = 1, streams_ = 1;
+  schedule_options how_;
+  std::uint32_t streams_ = 1;
   std::vector<communicator_place> places_;  // [communicator]
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::vector<std::uint64_t>> given_;
 };

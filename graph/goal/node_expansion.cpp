@@ -7,13 +7,14 @@ namespace troupe::goal {
 node_expansion::node_expansion(const communication_plan& plan,
                                std::span<const communicator_entry> communicators,
                                const trace_expansion_options& options, std::uint32_t self,
-                               std::uint32_t first, schedule_builder& to)
+                               std::uint32_t first, schedule_builder& to, algorithms_used& used)
     : plan_(plan),
       communicators_(communicators),
       options_(options),
       self_(self),
       first_(first),
-      to_(to) {}
+      to_(to),
+      used_(used) {}
 
 result<std::vector<node_place>> node_expansion::add(rank_id rank, std::uint32_t seat,
                                                     std::span<const node> nodes) {
@@ -174,7 +175,9 @@ result<void> node_expansion::expand(std::span<const waiting_part> parts) {
       for (const auto& each : parts) to_.depend(each.place.end, each.place.begin, false);
       return {};
     }
-    if (auto written = write_program(what, parts[i].member, options_.how, programs_[i]); !written)
+    const auto how = plan_.how(first.communicator, what);
+    used_[first.op].insert(how.how);
+    if (auto written = write_program(what, parts[i].member, how, programs_[i]); !written)
       return written.error();
     members.push_back({.program = &programs_[i],
                        .member = parts[i].member,

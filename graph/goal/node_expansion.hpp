@@ -21,7 +21,7 @@ class node_expansion {
   /// All outlive it. `first`: the number of the first operation of the rank that `to` has begun.
   node_expansion(const communication_plan& plan, std::span<const communicator_entry> communicators,
                  const trace_expansion_options& options, std::uint32_t self, std::uint32_t first,
-                 schedule_builder& to);
+                 schedule_builder& to, algorithms_used& used);
 
   /// The places of the rank's nodes. `seat`: its number among those that live here.
   result<std::vector<node_place>> add(rank_id rank, std::uint32_t seat,
@@ -84,6 +84,7 @@ class node_expansion {
   const trace_expansion_options& options_;
   const std::uint32_t self_, first_;
   schedule_builder& to_;
+  algorithms_used& used_;
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::vector<waiting_part>> collectives_;
   // communicator, from, to (group ranks), tag, sequence
   std::map<std::tuple<std::uint32_t, std::int64_t, std::int64_t, std::int32_t, std::uint64_t>,

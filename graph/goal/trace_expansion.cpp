@@ -10,7 +10,7 @@ namespace troupe::goal {
 result<expanded_trace> expand_trace(prism_trace_reader& trace,
                                     const trace_expansion_options& options) {
   const auto together = std::max(options.gpus_per_node, 1u);
-  TROUPE_TRY(plan, communication_plan::make(trace, together, lanes_of(options.how)));
+  TROUPE_TRY(plan, communication_plan::make(trace, together, options.how));
   constexpr std::uint32_t cpus_max = std::numeric_limits<std::uint16_t>::max();
   if (std::uint64_t{together} * (plan.streams() + 1) > cpus_max)
     return error{errc::no_resources, "a node of " + std::to_string(together) + " GPUs with "
@@ -22,7 +22,8 @@ result<expanded_trace> expand_trace(prism_trace_reader& trace,
   std::uint32_t first = 0;
   for (std::uint32_t rank = 0; rank < trace.world();) {
     builder.begin_rank();
-    node_expansion node(plan, trace.communicators(), options, rank / together, first, builder);
+    node_expansion node(plan, trace.communicators(), options, rank / together, first, builder,
+                        made.algorithms);
     for (std::uint32_t seat = 0; seat < together && rank < trace.world(); ++seat, ++rank) {
       TROUPE_TRY(nodes, trace.load(rank_id{rank}));
       TROUPE_TRY(places, node.add(rank_id{rank}, seat, nodes));

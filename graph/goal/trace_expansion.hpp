@@ -17,6 +17,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <set>
 #include <vector>
 
 #include "graph/goal/schedule.hpp"
@@ -26,7 +28,8 @@
 namespace troupe::goal {
 
 struct trace_expansion_options {
-  schedule_options how;  ///< every collective's algorithm
+  schedule_options
+      how;  ///< every collective's algorithm that the algorithm knows (`hosts`: unused)
   std::uint32_t gpus_per_node = 1;
   std::uint64_t inside_latency_ns = 0;  ///< of what GPUs of a node send each other
   double inside_ns_per_byte = 0;
@@ -38,12 +41,15 @@ struct node_place {
   std::uint32_t begin{}, end{};
 };
 
+using algorithms_used = std::map<troupe::operation, std::set<algorithm>>;
+
 struct expanded_trace {
   schedule made;
   std::vector<std::vector<node_place>> places;  ///< [rank of the graph][node]
+  algorithms_used algorithms;                   ///< of what there was to do
 };
 
-/// errc::usage: the algorithm does not know a collective of the graph; errc::bad_input: the graph
+/// errc::bad_input: the graph
 /// cannot be a run that ended (the context names rank and node), or the reader's;
 /// errc::no_resources: a limit of schedules.
 result<expanded_trace> expand_trace(prism_trace_reader& trace,

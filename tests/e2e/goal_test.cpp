@@ -200,7 +200,7 @@ TEST_CASE("a generated pattern simulates, as text and as binary") {
   refused({"ring", "-o", here.file("x.txt")}, "x.txt");
   refused({"ring", "--ranks", "0", "-o", here.file("x.goal")}, "--ranks");
   refused({"ring", "--chunk", "8", "-o", here.file("x.goal")}, "of collectives");
-  refused({"nccl-reduce", "--per-host", "0", "-o", here.file("x.goal")}, "--per-host");
+  refused({"nccl-reduce", "--gpus-per-node", "0", "-o", here.file("x.goal")}, "--gpus-per-node");
   refused({"all-gather", "--inside-bandwidth", "-1", "-o", here.file("x.goal")},
           "--inside-bandwidth");
   refused({"all-gather", "--inside-latency", "x", "-o", here.file("x.goal")}, "--inside-latency");

@@ -146,11 +146,27 @@ TEST_CASE("what no run that ended has is refused, or shows as what waits") {
   CHECK(together.error().context.find("all_reduce 1 of communicator 0 has 1 of its members")
         != std::string::npos);
   CHECK_FALSE(trace.simulated().findings.empty());
+}
 
-  const auto wrong = trace.expanded({.how = {.how = algorithm::dissemination}});
-  REQUIRE_FALSE(wrong);
-  CHECK(wrong.error().code == errc::usage);
-  CHECK(wrong.error().context.find("node 1 of rank 0") != std::string::npos);
+TEST_CASE("what an algorithm does not know is done by another, which is told") {
+  program_graph program(4, semantics::nccl);
+  program.collective(operation::all_reduce, 0, 8000);
+  program.collective(operation::all_to_all, 0, 8000);
+  program.collective(operation::barrier, 0, 0);
+  traced trace(program.graph());
+  const auto used = [&](algorithm how) {
+    const auto made = trace.expanded({.how = {.how = how}, .gpus_per_node = 2});
+    REQUIRE(made);
+    CHECK(simulated(made->made).findings.empty());
+    return made->algorithms;
+  };
+  using set = std::set<algorithm>;
+  const auto by_dissemination = used(algorithm::dissemination);
+  CHECK(by_dissemination.at(operation::all_reduce) == set{algorithm::halving_doubling});
+  CHECK(by_dissemination.at(operation::barrier) == set{algorithm::dissemination});
+  const auto by_nccl = used(algorithm::nccl);
+  CHECK(by_nccl.at(operation::all_reduce) == set{algorithm::nccl});
+  CHECK(by_nccl.at(operation::all_to_all) == set{algorithm::nccl});
 }
 
 TEST_CASE("each node has its place, from which its times and its collective's follow") {
