@@ -110,8 +110,10 @@ result<collective_shape> shape_of(collective_kind op, const pattern_options& of,
   const bool is_of_one = op == collective_kind::all_reduce || op == collective_kind::broadcast
                          || op == collective_kind::reduce;
   std::uint64_t elements = of.size;
-  if (!is_of_one && op != collective_kind::barrier
-      && __builtin_mul_overflow(of.size, std::uint64_t{of.ranks}, &elements))
+  const bool is_too_many = !is_of_one && op != collective_kind::barrier
+                           && (__builtin_mul_overflow(of.size, std::uint64_t{of.ranks}, &elements)
+                               || elements >> 62 != 0);  // twice as many must fit
+  if (is_too_many)
     return error{errc::usage, std::to_string(of.size) + " bytes for each of "
                                   + std::to_string(of.ranks) + " ranks are too many"};
   return even_shape(op, of.ranks, elements, self);

@@ -1,5 +1,6 @@
 #include "graph/schedule/collective_algorithm.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include "graph/schedule/algorithms.hpp"
@@ -26,8 +27,18 @@ result<void> plain(round_writer& to, const options&) {
   write(to);
   return {};
 }
+result<void> check_chunks(std::uint64_t chunks) {
+  if (chunks <= collective_chunks_max) return {};
+  return error{
+      errc::no_resources,
+      "a collective has at most " + std::to_string(collective_chunks_max) + " pieces of a vector"};
+}
+
 template <void (*write)(round_writer&, std::uint64_t)>
 result<void> chunked(round_writer& to, const options& of) {
+  const auto bytes = to.shape.parts.total() * to.shape.element_bytes;
+  if (auto few = check_chunks(bytes / std::max<std::uint64_t>(of.chunk_bytes, 1)); !few)
+    return few.error();
   write(to, of.chunk_bytes);
   return {};
 }
@@ -36,8 +47,11 @@ result<void> chunked(round_writer& to, const options& of) {
 result<void> as_nccl(round_writer& to, const options& of) {
   auto what = to.shape;
   if (what.op == barrier) {
-    what = even_shape(all_reduce, what.members, 1, to.place, 4);
-    to.program.clear(4);
+    what.op = all_reduce;
+    if (what.parts.total() == 0) {
+      what = even_shape(all_reduce, what.members, 1, to.place, 4);
+      to.program.clear(4);
+    }
   }
   if (what.members == 1) return {};
   const auto alone = of.hosts != nullptr ? host_layout::consecutive(1, 1)
@@ -45,6 +59,7 @@ result<void> as_nccl(round_writer& to, const options& of) {
   const auto& hosts = of.hosts != nullptr ? *of.hosts : alone;
   TROUPE_ASSERT(hosts.members() == what.members, hosts.members(), what.members);
   TROUPE_TRY(plan, make_nccl_plan(what, hosts, of.nccl));
+  if (auto few = check_chunks(steps_of(plan, what)); !few) return few.error();
   const auto write = plan.how == nccl_algorithm::tree ? rounds::nccl_tree : rounds::nccl_ring;
   write(what, to.place, plan, hosts, of.nccl, to.program);
   return {};
@@ -244,6 +259,9 @@ result<void> write_program(const collective_shape& what, std::uint32_t self,
                     && (what.op != all_to_all || what.incoming.parts() == what.members),
                 what.parts.parts(), what.incoming.parts(), what.members);
   to.clear(what.element_bytes);
+  if (what.members > collective_members_max)
+    return error{errc::no_resources,
+                 "a collective has at most " + std::to_string(collective_members_max) + " members"};
   const auto& used =
       *find(options.how == algorithm::automatic ? choose_algorithm(what) : options.how);
   const auto* how = find(used, what.op);

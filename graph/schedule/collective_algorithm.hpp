@@ -18,6 +18,8 @@
 //   gather, scatter  binomial; parts of given sizes: linear
 //   barrier          dissemination
 // `nccl` is NCCL's schedules, chosen as it does (nccl.hpp).
+// Limits: collective_members_max; collective_chunks_max messages of a member that are pieces of a
+// vector (double-tree, nccl).
 // Not here: the algorithms (one a file beside this one).
 #pragma once
 
@@ -31,6 +33,9 @@
 #include "graph/schedule/transfer_program.hpp"
 
 namespace troupe {
+
+constexpr std::uint32_t collective_members_max = 1 << 24;
+constexpr std::uint64_t collective_chunks_max = 1 << 24;
 
 enum class algorithm : std::uint8_t {
   automatic,
@@ -69,7 +74,7 @@ struct schedule_options {
 
 /// Writes member `self`'s part to `to`, which is cleared before. Nothing is left out for what is
 /// empty (is_empty). errc::usage: the algorithm does not know the collective, or not with such
-/// counts; the context names those it knows.
+/// counts; the context names those it knows. errc::no_resources: a limit is reached.
 result<void> write_program(const collective_shape& what, std::uint32_t self,
                            const schedule_options& options, transfer_program& to);
 

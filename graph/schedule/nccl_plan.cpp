@@ -167,6 +167,17 @@ std::uint64_t wire_bytes(nccl_protocol protocol, std::uint64_t bytes) {
   return bytes;
 }
 
+std::uint64_t steps_of(const nccl_plan& plan, const collective_shape& what) {
+  const auto function = function_of(what.op);
+  const bool is_in_loops =
+      function == nccl_function::all_reduce && plan.how == nccl_algorithm::ring;
+  const std::uint64_t a_loop = is_in_loops || is_by_parts(function) ? 2 * what.members : 2;
+  std::uint64_t sum = 0;
+  for (const auto& part : plan.parts)
+    sum += (part.count / part.chunk / (is_in_loops ? what.members : 1) + 1) * a_loop;
+  return sum;
+}
+
 result<nccl_plan> make_nccl_plan(const collective_shape& what, const host_layout& hosts,
                                  const nccl_settings& settings) {
   const auto function = function_of(what.op);

@@ -46,10 +46,13 @@ nccl_channel channel_at(std::uint32_t channel, const nccl_settings& settings,
 /// of 16.
 std::uint64_t wire_bytes(nccl_protocol protocol, std::uint64_t bytes);
 
-/// One member's count of a uniform collective; errc::usage: the settings leave nothing for it, or
-/// its parts are not equal.
+/// The same for all members. errc::usage: the settings leave nothing for it, its parts are not
+/// equal, or NCCL has no such elements.
 result<nccl_plan> make_nccl_plan(const collective_shape& what, const host_layout& hosts,
                                  const nccl_settings& settings);
+
+/// Chunks that a member sends at most.
+std::uint64_t steps_of(const nccl_plan& plan, const collective_shape& what);
 
 /// Microseconds that NCCL's model gives a collective of so many bytes, or none where it would not
 /// be considered.

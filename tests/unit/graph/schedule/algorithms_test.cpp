@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
+#include "graph/collective_traffic.hpp"
 #include "tests/unit/graph/schedule/executed.hpp"
 
 using namespace troupe;
@@ -109,6 +110,57 @@ TEST_CASE("whatever is chosen for a collective and its size does it") {
         for (const auto& each : shapes) REQUIRE(choose_algorithm(each) == chosen);
         check(shapes, algorithm::automatic, n);
       }
+}
+
+TEST_CASE("a ring gives its successor what traffic matrices say") {
+  for (const auto op : {operation::all_reduce, operation::reduce_scatter})
+    for (const std::uint32_t n : {2, 3, 5, 8})
+      for (const std::uint64_t elements : {1, 7, 64, 1001}) {
+        std::vector<communicator_entry> group(1);
+        for (std::uint32_t rank = 0; rank < n; ++rank) group[0].members.push_back(rank_id{rank});
+        traffic_matrix expected(n, group), made(n, group);
+        for (std::uint32_t self = 0; self < n; ++self) {
+          node what;
+          what.kind = node_kind::collective;
+          what.op = op;
+          what.size = elements;
+          add_traffic(expected, what, group[0], self, 1);
+          transfer_program program;
+          const auto shape = even_shape(op, n, elements, self);
+          REQUIRE(write_program(shape, self, {.how = algorithm::ring}, program));
+          for (const auto& step : program.steps())
+            if (step.kind == step_kind::send)
+              made.add(rank_id{self}, rank_id{step.peer}, step.bytes);
+        }
+        using rows = std::vector<std::vector<std::uint64_t>>;
+        const auto rows_of = [](const traffic_matrix& matrix) {
+          rows all;
+          matrix.for_each_row([&](rank_id, std::span<const std::uint64_t> row) {
+            all.emplace_back(row.begin(), row.end());
+          });
+          return all;
+        };
+        INFO(to_string(op) << " of " << n << ", " << elements << " bytes");
+        REQUIRE(rows_of(made) == rows_of(expected));
+      }
+}
+
+TEST_CASE("what is beyond a limit is refused before it takes memory") {
+  transfer_program program;
+  const auto many = even_shape(operation::all_reduce, 4, std::uint64_t{1} << 53, 0);
+  for (const schedule_options& options :
+       {schedule_options{.how = algorithm::double_tree, .chunk_bytes = 16},
+        schedule_options{.how = algorithm::nccl}}) {
+    const auto refused = write_program(many, 0, options, program);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code == errc::no_resources);
+    CHECK(program.steps().empty());
+  }
+  CHECK(write_program(even_shape(operation::broadcast, collective_members_max + 1, 8, 0), 0, {},
+                      program)
+            .error()
+            .code
+        == errc::no_resources);
 }
 
 TEST_CASE("a program with a fault does not pass the executor") {
