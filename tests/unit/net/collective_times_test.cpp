@@ -5,6 +5,7 @@
 #include "graph/goal/collective_expansion.hpp"
 #include "graph/goal/patterns.hpp"
 #include "graph/schedule/collective_algorithm.hpp"
+#include "graph/schedule/nccl_plan.hpp"
 #include "tests/unit/net/simulated.hpp"
 
 using namespace troupe;
@@ -103,6 +104,28 @@ TEST_CASE("a ring all-reduce takes 2(n-1) steps of a message and its overheads")
           INFO(n << " ranks, " << piece << " bytes, G " << gap << ", O " << overhead);
           REQUIRE(simulated(*schedule, parameters).finish_ns == 2 * (n - 1) * step);
         }
+}
+
+TEST_CASE("NCCL's ring in LL takes 2(n-1) steps of a chunk's bytes on the wire") {
+  const auto settings = parse_nccl_settings(
+      {{"NCCL_ALGO", "Ring"}, {"NCCL_PROTO", "LL"}, {"NCCL_MAX_NCHANNELS", "1"}});
+  REQUIRE(settings);
+  for (const std::uint32_t n : {2, 3, 8, 16})
+    for (const std::uint64_t piece : {16, 1600, 32768}) {
+      loggops_parameters parameters;
+      parameters.overhead_ns = 200;
+      parameters.gap_ns = 5;
+      parameters.gap_per_byte_ns = 0.04;
+      parameters.eager_bytes_max = 1 << 20;
+      const auto schedule =
+          goal::make_pattern("nccl-all-reduce", {.ranks = n, .size = n * piece, .nccl = *settings});
+      REQUIRE(schedule);
+      const auto wire = wire_bytes(nccl_protocol::ll, piece);
+      const auto on_the_way = static_cast<std::uint64_t>(static_cast<double>(wire - 1) * 0.04);
+      INFO(n << " ranks, " << piece << " bytes");
+      CHECK(simulated(*schedule, parameters).finish_ns
+            == 2 * (n - 1) * (2 * 200 + 2500 + 5 + on_the_way));
+    }
 }
 
 TEST_CASE("a dissemination barrier takes its rounds, a binomial broadcast the tree's depth") {
