@@ -86,7 +86,7 @@ result<schedule_input> open_schedule(const std::string& verb, const std::string&
     return why;
   };
   if (!is_trace_file(path)) {
-    if (!choice.is_default())
+    if (!choice.is_default() && is_goal_file(path))
       return tell({errc::usage, path
                                     + ": a GOAL schedule has no collectives and no GPUs; "
                                       "--algorithm, --gpus-per-node, --inside-… and "

@@ -284,6 +284,9 @@ TEST_CASE("what is asked of the wrong kind of input is refused") {
   const auto goal = put(here, "ping.goal", ping);
   CHECK_THAT(here.verb({"simulate", goal, "--algorithm", "ring"}).err, Contains("no collectives"));
   CHECK(here.verb({"simulate", goal, "--gpus-per-node", "2"}).status == 2);
+  const auto absent = here.verb({"simulate", here.file("absent"), "--gpus-per-node", "2"});
+  CHECK(absent.status == 3);
+  CHECK_THAT(absent.err, Contains("cannot read"));
   CHECK(here.verb({"simulate", goal, "--timeline", here.file("a.png")}).status == 2);
   CHECK(here.verb({"convert", goal, here.file("a.perfetto")}).status == 2);
   REQUIRE(here.verb({"convert", goal, here.file("a.prism")}).status == 0);
