@@ -35,6 +35,9 @@ bool is_of_runtime(std::string_view name) {
   return name.starts_with("cuda") || name.starts_with("__cuda");
 }
 
+/// Of functions, by compilers: what the last one has at least.
+constexpr std::uint64_t alignment = 16;
+
 void read_defined(program_image& into, std::span<const std::byte> file,
                   std::span<const Elf64_Sym> symbols, const Elf64_Shdr& strings) {
   std::vector<std::uint64_t> starts;
@@ -47,7 +50,7 @@ void read_defined(program_image& into, std::span<const std::byte> file,
   std::sort(starts.begin(), starts.end());
   for (auto& entry : into.entries) {
     const auto next = std::upper_bound(starts.begin(), starts.end(), entry.address);
-    entry.room = next == starts.end() ? 16 : *next - entry.address;
+    entry.room = next == starts.end() ? alignment : *next - entry.address;
   }
 }
 
@@ -77,8 +80,11 @@ program_image read_program_image(std::span<const std::byte> file) {
   const auto sections = array_at<Elf64_Shdr>(file, header[0].e_shoff, header[0].e_shnum);
   if (header[0].e_shstrndx >= sections.size()) return image;
   const auto& names = sections[header[0].e_shstrndx];
+  image.has_device_code = std::any_of(sections.begin(), sections.end(), [&](const auto& section) {
+    return text_at(file, names, section.sh_name) == ".nv_fatbin";
+  });
+  if (!image.has_device_code) return image;  // of most programs nothing more is read
   for (const auto& section : sections) {
-    if (text_at(file, names, section.sh_name) == ".nv_fatbin") image.has_device_code = true;
     if (section.sh_type != SHT_SYMTAB && section.sh_type != SHT_DYNSYM) continue;
     const auto symbols =
         array_at<Elf64_Sym>(file, section.sh_offset, section.sh_size / sizeof(Elf64_Sym));

@@ -20,7 +20,7 @@ struct program_image {
   };
   bool has_device_code = false;  ///< nvcc has compiled something of it
   bool imports_runtime = false;  ///< it gets CUDA's runtime from a shared library
-  std::vector<entry> entries;    ///< functions cuda* and __cuda* that are defined in it
+  std::vector<entry> entries;    ///< its functions cuda* and __cuda*, where it has device code
 
   bool has_own_runtime() const { return has_device_code && !imports_runtime; }
   /// Why the host device cannot take the place of the program's own runtime; empty: it can.

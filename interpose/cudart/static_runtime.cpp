@@ -114,6 +114,11 @@ __attribute__((constructor)) void take_place_of_static_runtime() {
   const auto image = open_program_image("/proc/self/exe");
   if (!image.has_own_runtime()) return;
   if (const auto why = image.obstacle(); !why.empty()) give_up(why);
+#ifndef __x86_64__
+  give_up(
+      "CUDA's runtime is linked into it, which is changed on x86-64 only: relink it with nvcc "
+      "-cudart shared");
+#endif
   redirect(image);
 }
 
