@@ -96,11 +96,15 @@ int generate_command(int argc, char** argv) {
     options.nccl = *settings;
   }
   std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of write(2), not a death
-  const auto schedule = goal::make_pattern(name, options);
+  std::string chosen;
+  const auto schedule = goal::make_pattern(name, options, &chosen);
   if (!schedule) return fail("generate", schedule.error(), json);
   auto report = write_goal_file(*schedule, out);
   if (!report) return fail("generate", report.error(), json);
   report->update({{"pattern", name}});
+  if (!chosen.empty()) report->update({{"algorithm", chosen}});
+  if (!quiet && !chosen.empty())
+    std::fprintf(stderr, "troupe: %s by %s\n", name.c_str(), chosen.c_str());
   if (!quiet) std::fputs(closing_line(*report).c_str(), stderr);
   if (auto written = write_json(json, *report); !written)
     return complain("generate", written.error().code, written.error().context);

@@ -160,6 +160,10 @@ class collective_pattern {
     }
     return builder_.finish();
   }
+  result<std::string> choice() const {
+    TROUPE_TRY(shape, shape_of(op_, of_, 0));
+    return describe_choice(shape, options_);
+  }
 
  private:
   void add_step(std::uint32_t step, std::uint32_t first) {
@@ -191,7 +195,8 @@ class collective_pattern {
   std::vector<std::vector<std::uint32_t>> last_;
 };
 
-result<schedule> collective(collective_kind op, algorithm how, const pattern_options& of) {
+result<schedule> collective(collective_kind op, algorithm how, const pattern_options& of,
+                            std::string* chosen) {
   if (of.chunk_bytes && how != algorithm::double_tree)
     return error{errc::usage, "only a double tree has chunks"};
   if (of.per_host && !of.inside_gb && how != algorithm::nccl)
@@ -201,7 +206,12 @@ result<schedule> collective(collective_kind op, algorithm how, const pattern_opt
   if ((of.inside_gb || of.inside_latency_ns > 0) && !(of.inside_gb && of.per_host))
     return error{errc::usage,
                  "transfers inside hosts need a bandwidth and the number of ranks of a host"};
-  return collective_pattern(op, how, of).make();
+  collective_pattern pattern(op, how, of);
+  auto made = pattern.make();
+  if (!made || chosen == nullptr) return made;
+  TROUPE_TRY(choice, pattern.choice());
+  *chosen = choice;
+  return made;
 }
 
 /// "all-reduce".
@@ -212,15 +222,21 @@ std::string dashed(collective_kind op) {
 }
 
 pattern of_collective(std::string name, collective_kind op, algorithm how, std::string what) {
-  return {std::move(name), std::move(what),
-          [=](const pattern_options& of) { return collective(op, how, of); }};
+  return {std::move(name), std::move(what), [=](const pattern_options& of, std::string* chosen) {
+            return collective(op, how, of, chosen);
+          }};
+}
+
+template <result<schedule> (*make)(const pattern_options&)>
+result<schedule> without_choice(const pattern_options& of, std::string*) {
+  return make(of);
 }
 
 std::vector<pattern> all_patterns() {
   std::vector<pattern> all = {
-      {"incast", "all to rank 0", incast},
-      {"ring", "each to the next", ring},
-      {"sweep", "waves over a grid, from each corner", sweep},
+      {"incast", "all to rank 0", without_choice<incast>},
+      {"ring", "each to the next", without_choice<ring>},
+      {"sweep", "waves over a grid, from each corner", without_choice<sweep>},
       of_collective("dissemination", collective_kind::barrier, algorithm::dissemination,
                     "dissemination-barrier"),
       of_collective("recursive-doubling", collective_kind::all_reduce,
@@ -249,11 +265,12 @@ const std::vector<pattern>& patterns() {
   return all;
 }
 
-result<schedule> make_pattern(const std::string& name, const pattern_options& options) {
+result<schedule> make_pattern(const std::string& name, const pattern_options& options,
+                              std::string* chosen) {
   if (options.ranks == 0) return error{errc::usage, "a schedule has at least one rank"};
   std::string known;
   for (const auto& each : patterns()) {
-    if (name == each.name) return each.make(options);
+    if (name == each.name) return each.make(options, chosen);
     known += (known.empty() ? "" : ", ") + each.name;
   }
   return error{errc::usage, "there is no pattern " + name + " (" + known + ")"};

@@ -36,13 +36,15 @@ struct pattern_options {
 
 struct pattern {
   std::string name, what;
-  std::function<result<schedule>(const pattern_options&)> make;
+  /// `chosen` (may be null): for a collective becomes what does it: "Ring, Simple, 16 channels".
+  std::function<result<schedule>(const pattern_options&, std::string* chosen)> make;
 };
 
 /// Ascending by name.
 const std::vector<pattern>& patterns();
 
 /// errc::usage names the patterns there are, or what does not fit a limit.
-result<schedule> make_pattern(const std::string& name, const pattern_options& options);
+result<schedule> make_pattern(const std::string& name, const pattern_options& options,
+                              std::string* chosen = nullptr);
 
 }  // namespace troupe::goal

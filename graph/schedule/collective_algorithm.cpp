@@ -43,20 +43,26 @@ result<void> chunked(round_writer& to, const options& of) {
   return {};
 }
 
+/// What NCCL is asked for: torch makes a barrier an all_reduce of one element.
+collective_shape asked_of_nccl(const collective_shape& what) {
+  if (what.op != barrier) return what;
+  const auto elements = what.parts.total();
+  return even_shape(all_reduce, what.members, std::max<std::uint64_t>(elements, 1), 0,
+                    elements > 0 ? what.element_bytes : 4);
+}
+
+/// `alone`: for those that were given none.
+const host_layout& hosts_of(const options& of, const host_layout& alone) {
+  return of.hosts != nullptr ? *of.hosts : alone;
+}
+
 /// Places are group ranks.
 result<void> as_nccl(round_writer& to, const options& of) {
-  auto what = to.shape;
-  if (what.op == barrier) {
-    what.op = all_reduce;
-    if (what.parts.total() == 0) {
-      what = even_shape(all_reduce, what.members, 1, to.place, 4);
-      to.program.clear(4);
-    }
-  }
+  const auto what = asked_of_nccl(to.shape);
+  to.program.clear(what.element_bytes);
   if (what.members == 1) return {};
-  const auto alone = of.hosts != nullptr ? host_layout::consecutive(1, 1)
-                                         : host_layout::consecutive(what.members, 1);
-  const auto& hosts = of.hosts != nullptr ? *of.hosts : alone;
+  const auto alone = host_layout::consecutive(of.hosts != nullptr ? 1 : what.members, 1);
+  const auto& hosts = hosts_of(of, alone);
   TROUPE_ASSERT(hosts.members() == what.members, hosts.members(), what.members);
   TROUPE_TRY(plan, make_nccl_plan(what, hosts, of.nccl));
   if (auto few = check_chunks(steps_of(plan, what)); !few) return few.error();
@@ -271,6 +277,18 @@ result<void> write_program(const collective_shape& what, std::uint32_t self,
     return error{errc::usage, "bruck knows an all_to_all only of equal parts"};
   round_writer rounds(what, self, how->first == from::root ? what.root : 0, to);
   return how->write(rounds, options);
+}
+
+result<std::string> describe_choice(const collective_shape& what, const schedule_options& options) {
+  const auto used = options.how == algorithm::automatic ? choose_algorithm(what) : options.how;
+  if (used != algorithm::nccl || what.members == 1) return std::string(to_string(used));
+  const auto asked = asked_of_nccl(what);
+  if (!is_nccl_function(asked.op)) return std::string(to_string(algorithm::linear));
+  const auto alone = host_layout::consecutive(options.hosts != nullptr ? 1 : what.members, 1);
+  TROUPE_TRY(plan, make_nccl_plan(asked, hosts_of(options, alone), options.nccl));
+  const auto channels = plan.parts.size();
+  return std::string(to_string(plan.how)) + ", " + to_string(plan.protocol) + ", "
+         + std::to_string(channels) + (channels == 1 ? " channel" : " channels");
 }
 
 std::uint32_t lanes_of(const schedule_options& options) {

@@ -78,6 +78,10 @@ struct schedule_options {
 result<void> write_program(const collective_shape& what, std::uint32_t self,
                            const schedule_options& options, transfer_program& to);
 
+/// What write_program takes, for people: "ring", of nccl "Ring, Simple, 16 channels". errc::usage:
+/// as NCCL's settings and such counts leave nothing.
+result<std::string> describe_choice(const collective_shape& what, const schedule_options& options);
+
 /// A program's lanes are below this, on every member and for every shape (of nccl: for such hosts).
 std::uint32_t lanes_of(const schedule_options& options);
 

@@ -128,6 +128,25 @@ TEST_CASE("ranks of a host become cpus of one rank, and only what leaves the hos
   }
 }
 
+TEST_CASE("a pattern says what was chosen for it") {
+  const auto chosen = [](const char* name, const goal::pattern_options& options) {
+    std::string by;
+    REQUIRE(goal::make_pattern(name, options, &by));
+    return by;
+  };
+  CHECK(chosen("ring", {}).empty());
+  CHECK(chosen("ring-broadcast", {}) == "ring");
+  CHECK(chosen("all-reduce", {}) == "recursive-doubling");
+  CHECK(chosen("all-reduce", {.size = 1 << 20}) == "halving-doubling");
+  CHECK(chosen("nccl-all-reduce", {.ranks = 16, .size = 8, .per_host = 8})
+        == "Tree, LL, 1 channel");
+  CHECK(chosen("nccl-barrier", {.ranks = 16, .per_host = 8}) == "Tree, LL, 1 channel");
+  CHECK(chosen("nccl-all-gather", {.ranks = 16, .size = 1 << 26, .per_host = 8})
+        == "Ring, Simple, 16 channels");
+  CHECK(chosen("nccl-all-to-all", {}) == "linear");
+  CHECK(chosen("nccl-reduce", {.ranks = 1}) == "nccl");
+}
+
 TEST_CASE("what a pattern has no use for is refused") {
   const auto refused = [](const char* name, const goal::pattern_options& options) {
     const auto schedule = goal::make_pattern(name, options);
