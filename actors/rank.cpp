@@ -46,9 +46,8 @@ class logical_ranks {
         store_(std::move(store)),
         slots_(std::move(slots)),
         recorder_(std::move(recorder)),
-        page_(run.pools->page_of(me)) {
-    members_.try_emplace(0, me_, 0);
-  }
+        members_(me, run.world),
+        page_(run.pools->page_of(me)) {}
 
   caf::result<slot_granted> take_slot() {
     notice_lost_slot();
@@ -71,11 +70,9 @@ class logical_ranks {
   }
 
   caf::result<group_ready> open(const to_troupe::open_communicator& wanted) {
-    const auto me = rank_of(me_, wanted.companion, run_.world);
-    const auto mine = std::find(wanted.members.begin(), wanted.members.end(), me);
-    const auto why = misfit(wanted, me, mine != wanted.members.end());
+    const auto why = members_.misfit(wanted);
     if (!why.empty() && wanted.companion != 0) return to_caf({errc::bad_input, why});
-    auto& member = this->member(wanted.companion);
+    auto& member = members_.enter(wanted.companion, now_ns());
     auto [at, fresh] = member.groups.try_emplace(wanted.communicator);
     if (!fresh) return group_ready{};
     auto& group = at->second;
@@ -83,13 +80,14 @@ class logical_ranks {
       group.refused = to_caf({errc::bad_input, why});
       return *group.refused;
     }
+    const auto mine = std::find(wanted.members.begin(), wanted.members.end(), member.me);
     group.group_rank = static_cast<std::uint32_t>(mine - wanted.members.begin());
     group.index =
         run_.tables->communicator({wanted.communicator, wanted.members, wanted.rules, wanted.name});
     group.stream = static_cast<std::uint16_t>(member.groups.size());
     group.size = static_cast<std::uint32_t>(wanted.members.size());
     auto held = self_->make_response_promise<group_ready>();
-    self_->request(directory_, caf::infinite, open_group{me, wanted})
+    self_->request(directory_, caf::infinite, open_group{member.me, wanted})
         .then(
             [this, &group, held](const group_opened& opened) mutable {
               group.proxy = opened.proxy;
@@ -111,14 +109,14 @@ class logical_ranks {
 
   caf::result<operation_completed> issue(const to_troupe::issue& call) {
     notice_lost_slot();
-    const auto caller = members_.find(companion_of(call.operation));
-    auto* opened = caller == members_.end() ? nullptr : group_of(caller->second, call.communicator);
+    auto* caller = members_.caller(call.operation);
+    auto* opened = caller ? caller->group(call.communicator) : nullptr;
     if (!opened)
       return to_caf({errc::bad_input,
                      fmt::format("rank {} calls {} on a communicator it has not opened",
                                  rank_of(me_, companion_of(call.operation), run_.world).value,
                                  describe(call.call))});
-    auto& member = caller->second;
+    auto& member = *caller;
     auto& group = *opened;
     if (group.refused) return *group.refused;
     if (answers().contains(call.operation)) return to_caf(twice(call.operation));
@@ -200,31 +198,26 @@ class logical_ranks {
   }
 
   void await(const to_troupe::awaited& awaited) {
-    for (auto& [companion, member] : members_) {
-      std::vector<operation_id> its;
-      for (auto operation : awaited.operations)
-        if (companion_of(operation) == companion) its.push_back(operation);
-      if (!its.empty()) member.graph.awaited(its, since_start(awaited.at_ns));
-    }
+    members_.awaited(awaited.operations, since_start(awaited.at_ns));
     depth_.awaited(awaited.operations);
   }
   void mark(const to_troupe::mark& mark) {
     if (mark.kind > static_cast<std::uint8_t>(marker_kind::end)) return;
-    lead().graph.marked(static_cast<marker_kind>(mark.kind), since_start(mark.at_ns));
+    members_.lead().graph.marked(static_cast<marker_kind>(mark.kind), since_start(mark.at_ns));
     depth_.synchronised();
   }
   void take_future(const to_troupe::future_taken& taken) {
-    if (auto found = members_.find(companion_of(taken.operation)); found != members_.end())
-      found->second.graph.taken_as_future(taken.operation);
+    if (auto* caller = members_.caller(taken.operation))
+      caller->graph.taken_as_future(taken.operation);
     depth_.taken_as_future(taken.operation);
   }
 
   void abort(const to_troupe::abort_communicator& aborted) {
-    const auto by = members_.find(aborted.companion);
-    auto* opened = by == members_.end() ? nullptr : group_of(by->second, aborted.communicator);
+    auto* by = members_.of(aborted.companion);
+    auto* opened = by ? by->group(aborted.communicator) : nullptr;
     if (!opened) return;
     auto& group = *opened;
-    auto tell = [this, me = by->second.me, &group] {
+    auto tell = [this, me = by->me, &group] {
       if (!group.refused) self_->send(group.proxy, abort_group{me});
     };
     if (group.ready || group.refused)
@@ -255,50 +248,18 @@ class logical_ranks {
 
   rank_ended end(const end_rank& end) {
     ended_ = true;
-    rank_ended report{false, false, blocked_ns_, switches_, {}};
-    for (auto& [companion, member] : members_) {
-      member.graph.ended(since_start(end.at_ns));
-      if (companion != 0) report.companions.push_back(member.me);
-    }
+    members_.ended(since_start(end.at_ns));
     flush();
     self_->send(slots_, leave_slots{me_});
     auto open = std::exchange(answers(), {});
     for (auto& [operation, answer] : open) answer.refuse({errc::lost_rank, "the rank has ended"});
     for (auto& held : std::exchange(self_->state.wants_slot, {}))
       held.deliver(to_caf({errc::lost_rank, "the rank has ended"}));
-    report.blocked_ns = blocked_ns_;
-    return report;
+    return {false, false, blocked_ns_, switches_, members_.companions()};
   }
 
  private:
   std::map<operation_id, owed_answer>& answers() { return self_->state.answers; }
-  rank_member& lead() { return members_.at(0); }
-  /// It begins now if it is new.
-  rank_member& member(companion_number companion) {
-    auto [at, fresh] =
-        members_.try_emplace(companion, rank_of(me_, companion, run_.world), now_ns());
-    if (fresh && turn_.holds_slot()) at->second.graph.resumed(now_ns());
-    return at->second;
-  }
-  /// Why the communicator cannot be: nobody must have to keep ranks that there cannot be.
-  static std::string misfit(const to_troupe::open_communicator& wanted, rank_id me,
-                            bool is_member) {
-    if (!is_member)
-      return fmt::format("rank {} opens communicator {}, of which it is no member", me.value,
-                         wanted.name);
-    for (auto member : wanted.members)
-      if (member.value >= logical_ranks_max)
-        return fmt::format("communicator {} has a rank {}: a run has at most {}", wanted.name,
-                           member.value, logical_ranks_max);
-    return {};
-  }
-  static opened_group* group_of(rank_member& member, communicator_id communicator) {
-    auto found = member.groups.find(communicator);
-    return found == member.groups.end() ? nullptr : &found->second;
-  }
-  void note_blocked() {
-    for (auto& [companion, member] : members_) member.graph.blocked(blocked_since_ns_);
-  }
   /// Collectives called and not resolved.
   std::set<operation_id> open_collectives() {
     std::set<operation_id> open;
@@ -320,7 +281,7 @@ class logical_ranks {
     if (!turn_.holds_slot() || page_.holds_slot.load(std::memory_order_acquire)) return;
     turn_.lost_slot();
     blocked_since_ns_ = now_ns();
-    note_blocked();
+    members_.blocked(blocked_since_ns_);
   }
 
   error twice(operation_id operation) const {
@@ -346,8 +307,7 @@ class logical_ranks {
     found->second.deliver = std::move(deliver);
     ++calls_;
     if (found->second.target) resolved_.push_back(*found->second.target);
-    if (found->second.recorded)
-      members_.at(companion_of(operation)).graph.resolved(operation, now_ns());
+    if (found->second.recorded) members_.caller(operation)->graph.resolved(operation, now_ns());
     notice_lost_slot();
     if (turn_.resolved(operation) == rank_turn::next::take_slot)
       ask_slot(futile_.expected() && !open_collectives().empty() ? claim::in_vain : claim::works);
@@ -374,7 +334,7 @@ class logical_ranks {
         waits_on.push_back(*found->second.target);
     blocked_since_ns_ = since_start(at_ns);
     futile_.ends(self_->clock().now().time_since_epoch(), operations);
-    note_blocked();
+    members_.blocked(blocked_since_ns_);
     self_->send(slots_, give_up_slot{me_, why, std::move(waits_on)});
   }
 
@@ -391,7 +351,7 @@ class logical_ranks {
               ++switches_;
               const auto now = now_ns();
               if (now > blocked_since_ns_) blocked_ns_ += now - blocked_since_ns_;
-              for (auto& [companion, member] : members_) member.graph.resumed(now);
+              members_.resumed(now);
               if (run_.placement) run_.placement->place(waiting_threads_, granted.slot);
               for (auto& held : std::exchange(self_->state.wants_slot, {})) held.deliver(granted);
               hand_over();
@@ -402,13 +362,9 @@ class logical_ranks {
   void flush() {
     last_flush_ns_ = now_ns();
     events_ = 0;
-    for (auto& [companion, member] : members_) {
-      auto nodes = member.graph.take();
-      if (nodes.empty()) continue;
-      self_->send(
-          recorder_,
-          record_nodes{member.me, std::make_shared<const std::vector<node>>(std::move(nodes))});
-    }
+    for (auto& [rank, nodes] : members_.take())
+      self_->send(recorder_,
+                  record_nodes{rank, std::make_shared<const std::vector<node>>(std::move(nodes))});
   }
   void flush_sometimes() {
     constexpr std::uint64_t events_max = 4096, period_ns = 500'000'000;
@@ -422,10 +378,10 @@ class logical_ranks {
   store_actor store_;
   slot_keeper_actor slots_;
   recorder_actor recorder_;
+  rank_members members_;
   rank_turn turn_;
   dependency_depth depth_;
   rank_page& page_;
-  std::map<companion_number, rank_member> members_;  // the lead's number is 0
   std::unordered_map<call_site_id, std::uint32_t> call_sites_;
   std::vector<wait_target> resolved_;
   std::vector<std::int32_t> waiting_threads_;

@@ -29,8 +29,9 @@ octets file_of(const std::string& path, std::uint64_t seed) {
   auto graph = sample::small_graph();
   for (auto& what : sample::training_nodes(300, chance)) graph.ranks[3].push_back(what);
   auto writer = prism_trace_writer::create(
-      path, {.world = graph.world, .stage = graph.stage, .metadata = graph.metadata});
+      path, {.world = 2, .stage = graph.stage, .metadata = graph.metadata});
   REQUIRE(writer);
+  REQUIRE((*writer)->grow(graph.world));  // a chunk of every kind
   REQUIRE(sample::write(graph, **writer));
   REQUIRE((*writer)->close());
   const auto file = bytes_of_file(path);

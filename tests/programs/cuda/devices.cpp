@@ -207,6 +207,22 @@ void facing() {
   for (auto& one : running) one.join();
 }
 
+/// The second device gives the communicator up; the first one, whose call lacks it, learns of it.
+void giving_up() {
+  auto all = join_in_a_group();
+  auto& first = all.front();
+  NCCL(ncclAllReduce(first.in, first.out, count, ncclFloat, ncclSum, first.comm, first.stream));
+  NCCL(ncclCommAbort(all[1].comm));
+  ncclResult_t state = ncclSuccess;
+  while (cudaStreamQuery(first.stream) == cudaErrorNotReady && state == ncclSuccess)
+    NCCL(ncclCommGetAsyncError(first.comm, &state));
+  CHECK(state == ncclRemoteError);
+  CHECK(std::string_view(ncclGetLastError(nullptr)).find("rank 1 has aborted")
+        != std::string_view::npos);
+  NCCL(ncclCommAbort(first.comm));
+  CUDA(cudaStreamSynchronize(first.stream));
+}
+
 void duplicate() {
   const int same[2] = {3, 3};
   ncclComm_t comms[2] = {};
@@ -240,10 +256,10 @@ void failing() {
 
 int main(int words, char** word) {
   const std::map<std::string_view, std::function<void()>> parts = {
-      {"grouped", grouped},        {"halves", halves},       {"threads", threads},
-      {"polling", polling},        {"init_all", init_all},   {"absent", absent},
-      {"facing", facing},          {"duplicate", duplicate}, {"failing", failing},
-      {"same_device", same_device}};
+      {"grouped", grouped},     {"halves", halves},          {"threads", threads},
+      {"polling", polling},     {"init_all", init_all},      {"absent", absent},
+      {"facing", facing},       {"duplicate", duplicate},    {"failing", failing},
+      {"giving_up", giving_up}, {"same_device", same_device}};
   const auto part = words > 2 ? parts.find(word[1]) : parts.end();
   if (part == parts.end() || std::atoi(word[2]) < 1) return 2;
   devices = std::atoi(word[2]);
