@@ -144,6 +144,27 @@ void threads() {
   remove_shared_files();
 }
 
+/// A communicator for each device's number, over the processes; all are made at the same time, none
+/// has all the devices.
+void columns() {
+  auto all = numbered();
+  std::vector<ncclUniqueId> ids;
+  for (int n = 0; n < devices; ++n) ids.push_back(shared_id("column" + std::to_string(n)));
+  std::vector<std::thread> running;
+  for (std::size_t n = 0; n < all.size(); ++n)
+    running.emplace_back([&one = all[n], id = ids[n]] {
+      one.rank = my_rank();
+      one.size = world_size();
+      CUDA(cudaSetDevice(one.device));
+      NCCL(ncclCommInitRank(&one.comm, one.size, id, one.rank));
+      make_buffers(one);
+      NCCL(ncclAllReduce(one.in, one.out, count, ncclFloat, ncclSum, one.comm, one.stream));
+      check_sum(one);
+    });
+  for (auto& one : running) one.join();
+  remove_shared_files();
+}
+
 /// Threads that ask whether the stream is done, as nccl-tests does.
 void polling() {
   auto all = join_in_a_group();
@@ -256,10 +277,10 @@ void failing() {
 
 int main(int words, char** word) {
   const std::map<std::string_view, std::function<void()>> parts = {
-      {"grouped", grouped},     {"halves", halves},          {"threads", threads},
-      {"polling", polling},     {"init_all", init_all},      {"absent", absent},
-      {"facing", facing},       {"duplicate", duplicate},    {"failing", failing},
-      {"giving_up", giving_up}, {"same_device", same_device}};
+      {"grouped", grouped}, {"halves", halves},       {"threads", threads},
+      {"polling", polling}, {"columns", columns},     {"init_all", init_all},
+      {"absent", absent},   {"facing", facing},       {"duplicate", duplicate},
+      {"failing", failing}, {"giving_up", giving_up}, {"same_device", same_device}};
   const auto part = words > 2 ? parts.find(word[1]) : parts.end();
   if (part == parts.end() || std::atoi(word[2]) < 1) return 2;
   devices = std::atoi(word[2]);
