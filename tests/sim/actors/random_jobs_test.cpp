@@ -26,7 +26,16 @@ const char* const misfortune_names[] = {"none",     "killed",    "fails",      "
 
 /// What all ranks do at one step of the program, and each its own pauses around it.
 struct step {
-  enum kind { all_reduce, barrier, all_gather, ring, store, async_sums, half_sum } what{};
+  enum kind {
+    all_reduce,
+    barrier,
+    all_gather,
+    ring,
+    store,
+    async_sums,
+    half_sum,
+    companions_sum
+  } what{};
   std::uint32_t count = 1;
 };
 
@@ -40,7 +49,7 @@ struct plan {
     const std::uint32_t steps = 3 + random() % 10;
     for (std::uint32_t n = 0; n < steps; ++n)
       program.push_back(
-          {static_cast<step::kind>(random() % 7), 1 + static_cast<std::uint32_t>(random() % 900)});
+          {static_cast<step::kind>(random() % 8), 1 + static_cast<std::uint32_t>(random() % 900)});
     at_step = random() % steps;
     at = nanos{random() % 20'000'000 + 1};
     delay = random() % 2 ? nanos{random() % 200'000} : nanos{0};
@@ -60,6 +69,12 @@ script play(scripted_rank& rank, const plan& by, unsigned seed, std::uint32_t& w
   for (std::uint32_t other = rank.me.value % 2; other < by.world; other += 2)
     half.push_back({other});
   const auto halves = rank.open(half);
+  std::vector<rank_id> twice;  // each process' lead and a companion
+  for (std::uint32_t other = 0; other < by.world; ++other)
+    for (companion_number companion : {1u, 0u})
+      twice.push_back(rank_of({other}, companion, by.world));
+  const auto pairs = rank.open(twice);
+  rank.open(twice, semantics::gloo, {}, 1);
   const std::int64_t me = rank.me.value, world = by.world, all = world * (world - 1) / 2;
   const bool victim = rank.me.value == by.victim;
   bool told = false;
@@ -155,6 +170,19 @@ script play(scripted_rank& rank, const plan& by, unsigned seed, std::uint32_t& w
         }
         break;
       }
+      case step::companions_sum: {
+        expected.assign(1, world * (2 * world - 1));
+        const auto own = rank.issue(pairs, calls::all_reduce(1), mine);
+        const payload other = bytes_of(numbers{me + world});
+        const auto its = rank.issue(pairs, calls::all_reduce(1), other, "b.py:1", 1);
+        const std::vector either{own, its};
+        co_await rank.wait_any(either);
+        for (auto operation : either) {
+          auto got = co_await rank.wait(operation);
+          check(got, expected);
+        }
+        break;
+      }
       case step::half_sum: {
         expected.assign(1, 0);
         for (auto other : half) expected[0] += other.value;
@@ -210,7 +238,10 @@ void try_seed(unsigned seed) {
   CHECK(wrong == 0);
   CHECK(outcome.running_max <= by.slots);
   CHECK(outcome.actors_left == 0);
-  CHECK(outcome.report->ranks.size() == by.world);
+  const auto& ranks = outcome.report->ranks;
+  CHECK(std::count_if(ranks.begin(), ranks.end(), [](auto& one) { return one.rank == one.lead; })
+        == by.world);
+  if (by.what == misfortune::none) CHECK(ranks.size() == 2 * by.world);
   if (by.what == misfortune::none) CHECK(outcome.regions_busy == 0);
 }
 
