@@ -88,6 +88,25 @@ std::string matrix_text(const traffic_matrix& traffic, std::uint32_t block) {
   return table(cells);
 }
 
+bool is_continuation(char byte) { return (byte & 0xc0) == 0x80; }  // of a character in UTF-8
+
+// What its writer said of it, where that is a line.
+std::string metadata_text(const prism_trace_reader& trace) {
+  constexpr std::size_t longest = 120;
+  std::string text;
+  for (const auto& [key, value] : trace.metadata()) {
+    const auto is_control = [](unsigned char byte) { return byte < ' ' || byte == 0x7f; };
+    if (value.empty() || std::any_of(value.begin(), value.end(), is_control)
+        || std::any_of(key.begin(), key.end(), is_control))
+      continue;
+    auto end = std::min(longest, value.size());
+    while (end < value.size() && end > 0 && is_continuation(value[end])) --end;
+    text += fmt::format("  {:<13}  {}{}\n", key, value.substr(0, end),
+                        end < value.size() ? " ..." : "");
+  }
+  return text;
+}
+
 std::string hex(std::uint64_t digest) { return fmt::format("{:016x}", digest); }
 
 }  // namespace
@@ -154,6 +173,7 @@ std::string overview_text(const prism_trace_reader& trace, const graph_summary& 
   const auto nodes = static_cast<double>(std::max<std::uint64_t>(1, summary.nodes));
   auto text = fmt::format(
       "{}\n"
+      "{}"
       "  world          {} ranks\n"
       "  stage          {}\n"
       "  nodes          {} ({:.2f} bytes each in the file)\n"
@@ -162,7 +182,7 @@ std::string overview_text(const prism_trace_reader& trace, const graph_summary& 
       "  compute        {} of all ranks together\n"
       "  traffic        {} between ranks\n"
       "  digest         {}\n",
-      trace.path(), summary.world, to_string(summary.stage), summary.nodes,
+      trace.path(), metadata_text(trace), summary.world, to_string(summary.stage), summary.nodes,
       static_cast<double>(trace.file_bytes()) / nodes, summary.edges, trace.communicators().size(),
       human_ns(compute_ns), human_bytes(largest_pairs(summary.traffic, 1).bytes),
       hex(summary.digest));
