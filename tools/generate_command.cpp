@@ -1,6 +1,6 @@
 // generate_command: `troupe generate`: a communication pattern as a GOAL schedule.
 //
-// Not here: the patterns (graph/goal/patterns.cpp).
+// Not here: the patterns (graph/goal/patterns.cpp); `troupe generate llm` (generate_llm.cpp).
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
@@ -8,6 +8,7 @@
 
 #include "graph/goal/patterns.hpp"
 #include "tools/commands.hpp"
+#include "tools/generate_llm.hpp"
 #include "tools/goal_conversion.hpp"
 #include "tools/json_output.hpp"
 #include "tools/nccl_variables.hpp"
@@ -23,12 +24,13 @@ std::string list_of_patterns() {
     name.resize(34, ' ');
     text += "  " + name + each.what + "\n";
   }
-  return text;
+  return text + "Training steps of language models, as traces: troupe generate llm --help.\n\n";
 }
 
 }  // namespace
 
 int generate_command(int argc, char** argv) {
+  if (argc > 1 && std::string_view{argv[1]} == "llm") return generate_llm(argc - 1, argv + 1);
   CLI::App app{"Writes the pattern PATTERN as a GOAL schedule.", "troupe generate"};
   app.footer(list_of_patterns()
              + "The schedule ends, and every message has its recv. A step comes after the one before, "

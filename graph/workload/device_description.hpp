@@ -24,13 +24,14 @@ struct device_description {
   double peak_flops{};        ///< FLOP/s of the model's element type, dense
   double memory_bandwidth{};  ///< bytes/s
   double efficiency = 0.6;    ///< of peak_flops
+  bool is_of_16_bits = true;  ///< peak_flops is that of bf16 and f16
 
   double ns(work what) const {
     return 1e9 * std::max(what.flops / (peak_flops * efficiency), what.bytes / memory_bandwidth);
   }
 };
 
-/// Ascending by name; peak_flops is of bf16 and f16. The default is h100.
+/// Ascending by name. The default is h100.
 const std::vector<device_description>& known_devices();
 /// errc::usage names those there are.
 result<device_description> known_device(const std::string& name);

@@ -35,6 +35,13 @@ result<void> check_sizes(const llm_options& options) {
   return {};
 }
 
+result<void> check_device(const llm_options& options) {
+  if (options.device.is_of_16_bits && size_of(options.model.type) != 2)
+    return unfit("device " + options.device.name + "'s peak is of bf16 and f16; for "
+                 + to_string(options.model.type) + ", peak-flops must be given");
+  return {};
+}
+
 result<void> check_tensor_parts(const llm_options& options) {
   const auto& model = options.model;
   const auto tp = options.layout.tp;
@@ -56,15 +63,19 @@ result<void> check_tensor_parts(const llm_options& options) {
   return {};
 }
 
+result<void> check_without_experts(const llm_options& options) {
+  const auto& layout = options.layout;
+  if (options.model.experts > 0) return {};
+  if (layout.ep > 1) return unfit("ep " + text(layout.ep) + " of a model without experts");
+  if (layout.expert_tp != layout.tp) return unfit("expert-tp of a model without experts");
+  if (options.imbalance != 1) return unfit("imbalance of a model without experts");
+  return {};
+}
+
 result<void> check_experts(const llm_options& options) {
   const auto& model = options.model;
   const auto& layout = options.layout;
-  if (model.experts == 0) {
-    if (layout.ep > 1) return unfit("ep " + text(layout.ep) + " of a model without experts");
-    if (layout.expert_tp != layout.tp) return unfit("expert-tp of a model without experts");
-    if (options.imbalance != 1) return unfit("imbalance of a model without experts");
-    return {};
-  }
+  if (model.experts == 0) return {};
   if (model.experts % layout.ep != 0)
     return unfit(text(model.experts) + " experts do not divide by ep " + text(layout.ep));
   if (layout.tp > 1 && !options.sequence_parallel)
@@ -94,9 +105,11 @@ result<void> check_nodes(const llm_options& options) {
 
 result<void> check(const llm_options& options) {
   if (auto fits = check(options.model); !fits) return fits;
+  if (auto fits = check_without_experts(options); !fits) return fits;
   if (auto fits = check(options.layout); !fits) return fits;
   if (auto fits = check(options.pipeline()); !fits) return fits;
   if (auto fits = check_sizes(options); !fits) return fits;
+  if (auto fits = check_device(options); !fits) return fits;
   if (auto fits = check_tensor_parts(options); !fits) return fits;
   if (auto fits = check_experts(options); !fits) return fits;
   return check_nodes(options);

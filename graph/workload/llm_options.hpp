@@ -14,9 +14,9 @@
 namespace troupe::workload {
 
 struct llm_options {
-  model_description model;
+  model_description model;  ///< kv_heads 0: heads
   device_description device;
-  parallel_layout layout;  ///< expert_tp 0: tp
+  parallel_layout layout{.expert_tp = 0};  ///< expert_tp 0: tp
   schedule_kind schedule = schedule_kind::one_forward_one_backward;
   std::uint64_t virtual_stages = 1;             ///< chunks of a stage
   std::vector<std::uint64_t> layers_per_stage;  ///< of each virtual stage; empty: evenly

@@ -48,6 +48,7 @@ class bound_program {
 }  // namespace
 
 result<llm_step> llm_step::plan(llm_options options) {
+  if (options.model.kv_heads == 0) options.model.kv_heads = options.model.heads;
   if (options.layout.expert_tp == 0) options.layout.expert_tp = options.layout.tp;
   if (auto fits = check(options); !fits) return fits.error();
   TROUPE_TRY(layers, stage_layers::spread(options.model.layers, options.layout.pp,
