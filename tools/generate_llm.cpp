@@ -92,8 +92,8 @@ result<written> write_step(const llm_step& step, const std::string& path) {
   auto metadata = workload::describe(step.options());
   metadata.emplace_back("troupe", TROUPE_VERSION);
   TROUPE_TRY(writer,
-             prism_trace_writer::create(
-                 file.temporary_path(), {step.world(), graph_stage::timed, std::move(metadata), 1}));
+             prism_trace_writer::create(file.temporary_path(), {step.world(), graph_stage::timed,
+                                                                std::move(metadata), 1}));
   for (const auto& each : step.communicators())
     if (auto added = writer->append(each); !added) return added.error();
   for (std::size_t site = 1; site < workload::step_call_sites().size(); ++site)
@@ -146,7 +146,8 @@ std::string closing_text(const llm_step& step, const written& what, const std::s
                        [](const auto& a, const auto& b) { return a.compute_ns < b.compute_ns; });
   return fmt::format(
       "troupe: {} (prism): {} ranks, {} nodes, {}\n"
-      "troupe: {}: {} tokens and {:.3g} FLOP a step; the busiest stage, {}, has {} layers: a rank of "
+      "troupe: {}: {} tokens and {:.3g} FLOP a step; the busiest stage, {}, has {} layers: a rank "
+      "of "
       "it {} parameters and {} of computing\n",
       out, step.world(), what.summary.nodes, human_bytes(what.bytes), step.options().model.name,
       step.tokens(), what.summary.flops, heaviest - stages.begin(), heaviest->layers,
@@ -167,8 +168,7 @@ int generate(const request& what) {
   if (!done) return fail("generate", done.error(), what.json);
   const std::chrono::nanoseconds wall = std::chrono::steady_clock::now() - began;
   if (!what.quiet) std::fputs(closing_text(*step, *done, what.out).c_str(), stderr);
-  const auto report =
-      report_of(*step, *done, what.out, static_cast<std::uint64_t>(wall.count()));
+  const auto report = report_of(*step, *done, what.out, static_cast<std::uint64_t>(wall.count()));
   if (auto put = write_json(what.json, report); !put)
     return complain("generate", put.error().code, put.error().context);
   return 0;
@@ -177,8 +177,9 @@ int generate(const request& what) {
 }  // namespace
 
 int generate_llm(int argc, char** argv) {
-  CLI::App app{"Writes training steps of a language model as a trace (.prism), without any capture.",
-               "troupe generate llm"};
+  CLI::App app{
+      "Writes training steps of a language model as a trace (.prism), without any capture.",
+      "troupe generate llm"};
   app.footer("Built-in models: " + names_of_models()
              + ".\n"
                "A description is a YAML map of the settings above; `model` and `device` in it name "

@@ -1,5 +1,5 @@
-// llm_description_yaml: the YAML file of a training step's settings. yaml-cpp and its exceptions stay
-// here.
+// llm_description_yaml: the YAML file of a training step's settings. yaml-cpp and its exceptions
+// stay here.
 #include <yaml-cpp/yaml.h>
 
 #include <filesystem>

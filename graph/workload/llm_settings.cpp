@@ -89,7 +89,8 @@ std::vector<llm_setting> model_settings() {
       {"sequence", "tokens of a sequence", number_setting{in_model<&model::sequence>, 1, 1u << 28}},
       {"gated", "three matrices a feed-forward block, SwiGLU (true), not two",
        flag_setting{in_model<&model::gated>}},
-      {"biases", "linear layers and norms have biases (false)", flag_setting{in_model<&model::biases>}},
+      {"biases", "linear layers and norms have biases (false)",
+       flag_setting{in_model<&model::biases>}},
       {"tied-embeddings", "the output layer is the word embedding (false)",
        flag_setting{in_model<&model::tied_embeddings>}},
       {"learned-positions", "an embedding of each position (false)",
@@ -97,17 +98,17 @@ std::vector<llm_setting> model_settings() {
       {"experts", "experts of a MoE layer; 0: no MoE (0)",
        number_setting{in_model<&model::experts>, 0, 1u << 16}},
       {"top-k", "experts of a token", number_setting{in_model<&model::top_k>, 0, 1u << 16}},
-      {"moe-first", "the first MoE layer (0)", number_setting{in_model<&model::moe_first>, 0, 1u << 16}},
+      {"moe-first", "the first MoE layer (0)",
+       number_setting{in_model<&model::moe_first>, 0, 1u << 16}},
       {"moe-every", "from there on every so many-th layer is one (1)",
        number_setting{in_model<&model::moe_every>, 1, 1u << 16}},
       {"dense-ffn", "ffn of the layers that are no MoE layers (ffn)",
        number_setting{in_model<&model::dense_ffn>, 1, 1u << 24}},
       {"data-type", "of parameters and activations: bf16, f16 or f32 (bf16)",
-       word_setting{"bf16, f16 or f32",
-                    [](llm_options& of, const std::string& text) {
-                      return set_type(of.model.type, text);
-                    },
-                    [](const llm_options& of) -> std::string { return to_string(of.model.type); }}},
+       word_setting{
+           "bf16, f16 or f32",
+           [](llm_options& of, const std::string& text) { return set_type(of.model.type, text); },
+           [](const llm_options& of) -> std::string { return to_string(of.model.type); }}},
   };
 }
 
@@ -153,25 +154,25 @@ std::vector<llm_setting> step_settings() {
       {"sequence-parallel", "reduce_scatter and all_gather instead of tp's all_reduce (false)",
        flag_setting{in_options<&llm_options::sequence_parallel>}},
       {"zero", "1: shards of the optimizer, gradients by reduce_scatter; 0: by all_reduce (0)",
-       word_setting{"0 or 1", set_zero,
-                    [](const llm_options& of) -> std::string {
-                      return of.shard_optimizer ? "1" : "0";
-                    }}},
+       word_setting{
+           "0 or 1", set_zero,
+           [](const llm_options& of) -> std::string { return of.shard_optimizer ? "1" : "0"; }}},
       {"gradient-type", "of gradients as they are reduced: bf16, f16 or f32 (f32)",
-       word_setting{"bf16, f16 or f32",
-                    [](llm_options& of, const std::string& text) {
-                      return set_type(of.gradient_type, text);
-                    },
-                    [](const llm_options& of) -> std::string {
-                      return to_string(of.gradient_type);
-                    }}},
+       word_setting{
+           "bf16, f16 or f32",
+           [](llm_options& of, const std::string& text) {
+             return set_type(of.gradient_type, text);
+           },
+           [](const llm_options& of) -> std::string { return to_string(of.gradient_type); }}},
       {"bucket-size", "bytes of gradients that are reduced together (160000000)",
        number_setting{in_options<&llm_options::bucket_bytes>, 1, std::uint64_t{1} << 53}},
       {"imbalance",
-       "MoE: tokens of the fullest ep rank, which is drawn for each layer and micro-batch, in parts "
+       "MoE: tokens of the fullest ep rank, which is drawn for each layer and micro-batch, in "
+       "parts "
        "of the mean (1)",
        real_setting{in_options<&llm_options::imbalance>, 1, 1u << 20}},
-      {"seed", "of that draw (1)", number_setting{in_options<&llm_options::seed>, 0, ~std::uint64_t{0}}},
+      {"seed", "of that draw (1)",
+       number_setting{in_options<&llm_options::seed>, 0, ~std::uint64_t{0}}},
   };
 }
 
@@ -225,7 +226,8 @@ std::string value_of(const llm_setting& setting, llm_options& of) {
 const std::vector<llm_setting>& llm_settings() {
   static const auto all = [] {
     std::vector<llm_setting> list;
-    for (const auto& part : {model_settings(), device_settings(), layout_settings(), step_settings()})
+    for (const auto& part :
+         {model_settings(), device_settings(), layout_settings(), step_settings()})
       list.insert(list.end(), part.begin(), part.end());
     return list;
   }();

@@ -46,8 +46,8 @@ TEST_CASE("a generated training step is a trace that inspect and convert take") 
   CHECK(found.at("operations").at("send") == found.at("operations").at("recv"));
   CHECK(found.at("metadata").at("generator") == "troupe generate llm");
   const auto text = here.verb({"inspect", file, "--traffic"});
-  CHECK_THAT(text.out, Contains("llama-7b, 6.74 billion parameters")
-                           && Contains("tp 2, pp 2, dp 2") && Contains("reduce_scatter"));
+  CHECK_THAT(text.out, Contains("llama-7b, 6.74 billion parameters") && Contains("tp 2, pp 2, dp 2")
+                           && Contains("reduce_scatter"));
   const auto timeline = here.verb({"convert", file, here.file("step.perfetto")});
   INFO(describe(timeline));
   CHECK(timeline.status == 0);

@@ -72,19 +72,42 @@ TEST_CASE("each setting changes the step or what is said of it") {
   options.model.moe_first = 1;
   options.micro_batches = 4;
   const auto before = digest(options);
-  for (const auto& [name, value] : std::vector<std::pair<const char*, const char*>>{
-           {"layers", "6"},          {"hidden", "128"},          {"ffn", "128"},
-           {"heads", "16"},          {"kv-heads", "8"},          {"head-size", "16"},
-           {"vocabulary", "120"},    {"sequence", "64"},         {"gated", "false"},
-           {"biases", "true"},       {"tied-embeddings", "true"}, {"learned-positions", "true"},
-           {"experts", "16"},        {"top-k", "1"},             {"moe-first", "0"},
-           {"moe-every", "2"},       {"dense-ffn", "64"},        {"data-type", "f16"},
-           {"peak-flops", "1e9"},   {"memory-bandwidth", "1e11"}, {"efficiency", "0.0001"},
-           {"tp", "4"},              {"pp", "4"},                {"dp", "8"},
-           {"ep", "2"},              {"expert-tp", "2"},         {"layers-per-stage", "3,5"},
-           {"micro-batch", "2"},     {"micro-batches", "8"},     {"steps", "2"},
-           {"zero", "1"},            {"gradient-type", "bf16"},  {"bucket-size", "1000"},
-           {"imbalance", "2"},       {"seed", "3"}}) {
+  for (const auto& [name, value] :
+       std::vector<std::pair<const char*, const char*>>{{"layers", "6"},
+                                                        {"hidden", "128"},
+                                                        {"ffn", "128"},
+                                                        {"heads", "16"},
+                                                        {"kv-heads", "8"},
+                                                        {"head-size", "16"},
+                                                        {"vocabulary", "120"},
+                                                        {"sequence", "64"},
+                                                        {"gated", "false"},
+                                                        {"biases", "true"},
+                                                        {"tied-embeddings", "true"},
+                                                        {"learned-positions", "true"},
+                                                        {"experts", "16"},
+                                                        {"top-k", "1"},
+                                                        {"moe-first", "0"},
+                                                        {"moe-every", "2"},
+                                                        {"dense-ffn", "64"},
+                                                        {"data-type", "f16"},
+                                                        {"peak-flops", "1e9"},
+                                                        {"memory-bandwidth", "1e11"},
+                                                        {"efficiency", "0.0001"},
+                                                        {"tp", "4"},
+                                                        {"pp", "4"},
+                                                        {"dp", "8"},
+                                                        {"ep", "2"},
+                                                        {"expert-tp", "2"},
+                                                        {"layers-per-stage", "3,5"},
+                                                        {"micro-batch", "2"},
+                                                        {"micro-batches", "8"},
+                                                        {"steps", "2"},
+                                                        {"zero", "1"},
+                                                        {"gradient-type", "bf16"},
+                                                        {"bucket-size", "1000"},
+                                                        {"imbalance", "2"},
+                                                        {"seed", "3"}}) {
     auto changed = options;
     INFO(name);
     REQUIRE(set_setting(changed, name, value));
