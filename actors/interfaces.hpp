@@ -52,7 +52,8 @@ using rank_actor =
                                                                                     // with a slot
                      caf::replies_to<to_troupe::store>::with<store_completed>,      // likewise
                      caf::reacts_to<to_troupe::blocked>, caf::reacts_to<to_troupe::awaited>,
-                     caf::reacts_to<to_troupe::mark>, caf::reacts_to<to_troupe::future_taken>,
+                     caf::reacts_to<to_troupe::mark>, caf::reacts_to<to_troupe::copied>,
+                     caf::reacts_to<to_troupe::future_taken>,
                      caf::reacts_to<to_troupe::abort_communicator>,
                      caf::replies_to<describe_wait>::with<wait_described>,
                      caf::replies_to<end_rank>::with<rank_ended>>;

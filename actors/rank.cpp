@@ -206,6 +206,9 @@ class logical_ranks {
     members_.lead().graph.marked(static_cast<marker_kind>(mark.kind), since_start(mark.at_ns));
     depth_.synchronised();
   }
+  void copied(const to_troupe::copied& copied) {
+    members_.lead().graph.copied(copied.size, copied.duration_ns, since_start(copied.at_ns));
+  }
   void take_future(const to_troupe::future_taken& taken) {
     if (auto* caller = members_.caller(taken.operation))
       caller->graph.taken_as_future(taken.operation);
@@ -410,6 +413,7 @@ rank_actor::behavior_type behave(self_pointer self, const run_surroundings& run,
       [=](const to_troupe::blocked& blocked) { rank->block(blocked); },
       [=](const to_troupe::awaited& awaited) { rank->await(awaited); },
       [=](const to_troupe::mark& mark) { rank->mark(mark); },
+      [=](const to_troupe::copied& copied) { rank->copied(copied); },
       [=](const to_troupe::future_taken& taken) { rank->take_future(taken); },
       [=](const to_troupe::abort_communicator& aborted) { rank->abort(aborted); },
       [=](const describe_wait&) { return rank->describe_wait(); },

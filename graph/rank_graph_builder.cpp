@@ -118,6 +118,19 @@ void rank_graph_builder::marked(marker_kind what, std::uint64_t at_ns) {
   begin_compute(at_ns);
 }
 
+void rank_graph_builder::copied(std::uint64_t size, std::uint64_t duration_ns,
+                                std::uint64_t at_ns) {
+  constexpr std::uint64_t duration_max = 1'000'000'000'000'000'000;  // ends stay in 64 bits
+  at_ns = advance(at_ns);
+  close_compute(at_ns);
+  node copy;
+  copy.kind = node_kind::copy;
+  copy.size = size;
+  copy.duration_ns = std::min(duration_ns, duration_max);
+  append(std::move(copy), at_ns, true);
+  begin_compute(at_ns);
+}
+
 void rank_graph_builder::blocked(std::uint64_t at_ns) {
   if (!running_) return;
   at_ns = advance(at_ns);

@@ -40,6 +40,9 @@ class rank_graph_builder {
   /// A marker of the program; backward_end and optimizer_step synchronise with operations handed
   /// out as futures.
   void marked(marker_kind what, std::uint64_t at_ns);
+  /// A copy between a device and the host that the program asked for: a node of the program's own
+  /// stream, with the device's time (of 30 years at most).
+  void copied(std::uint64_t size, std::uint64_t duration_ns, std::uint64_t at_ns);
   /// The rank does not run on a slot from `blocked` to `resumed`: that time is no compute.
   void blocked(std::uint64_t at_ns);
   void resumed(std::uint64_t at_ns);

@@ -100,6 +100,11 @@ struct ToTroupe {
       communicator @35 :UInt64;
       companion @37 :UInt16;
     }
+    copied :group {        # a copy between a device and the host, on a host device
+      size @38 :UInt64;
+      durationNs @39 :UInt64;  # on the device
+      atNs @40 :UInt64;        # when the program asked for it
+    }
   }
 }
 

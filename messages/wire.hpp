@@ -128,8 +128,15 @@ struct abort_communicator {
   communicator_id communicator;
   companion_number companion{};
 };
-using frame = std::variant<hello, take_slot, open_communicator, call_site, issue, blocked, awaited,
-                           yielded, lease, store, mark, future_taken, leave, abort_communicator>;
+/// A copy between a device and the host, on a host device.
+struct copied {
+  std::uint64_t size{};
+  std::uint64_t duration_ns{};  ///< on the device
+  std::uint64_t at_ns{};        ///< when the program asked for it
+};
+using frame =
+    std::variant<hello, take_slot, open_communicator, call_site, issue, blocked, awaited, yielded,
+                 lease, store, mark, future_taken, leave, abort_communicator, copied>;
 }  // namespace to_troupe
 
 namespace to_rank {

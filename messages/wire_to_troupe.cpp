@@ -144,6 +144,12 @@ struct layer {
     to.setOperationId(from.operation.value);
     put_request(to.initRequest(), from.request);
   }
+  void operator()(const to_troupe::copied& from) {
+    auto to = root.initCopied();
+    to.setSize(from.size);
+    to.setDurationNs(from.duration_ns);
+    to.setAtNs(from.at_ns);
+  }
   void operator()(const to_troupe::mark& from) {
     auto to = root.initMark();
     to.setKind(from.kind);
@@ -225,6 +231,10 @@ to_troupe::frame read_frame(schema::ToTroupe::Reader root, const char*& wrong) {
     case schema::ToTroupe::STORE: {
       auto from = root.getStore();
       return store{{from.getOperationId()}, read_request(from.getRequest(), wrong)};
+    }
+    case schema::ToTroupe::COPIED: {
+      auto from = root.getCopied();
+      return copied{from.getSize(), from.getDurationNs(), from.getAtNs()};
     }
     case schema::ToTroupe::MARK: {
       auto from = root.getMark();

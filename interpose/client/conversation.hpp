@@ -59,6 +59,8 @@ class conversation {
   void post(const to_troupe::frame& frame);
   void note_awaited(operation_id operation);
   void flush(locked&);
+  /// Who posts without a wait in sight flushes then.
+  bool has_much_to_say() const { return outbox_.is_large(); }
 
   /// The calling thread's seat; it has one from now until it ends.
   thread_seat& seat(locked&);

@@ -238,6 +238,14 @@ result<void> rank_client::mark(std::uint8_t kind) {
   return {};
 }
 
+result<void> rank_client::copied(std::uint64_t size, std::uint64_t duration_ns) {
+  auto hold = talk_.lock();
+  if (talk_.gone().code != errc::none) return talk_.gone();
+  talk_.post(to_troupe::copied{size, duration_ns, monotonic_ns()});
+  if (talk_.has_much_to_say()) talk_.flush(hold);
+  return {};
+}
+
 result<void> rank_client::yield() {
   auto hold = talk_.lock();
   talk_.seat(hold);

@@ -66,6 +66,7 @@ class rank_client {
   /// True: its callback will not be called.
   result<bool> abandon(operation_id operation);
   result<void> mark(std::uint8_t kind);
+  result<void> copied(std::uint64_t size, std::uint64_t duration_ns);
   result<void> yield();
   result<void> enter();
   result<store_reply> ask_store(store_request request);

@@ -163,6 +163,11 @@ int troupe_mark(uint8_t kind) {
   return rank ? status_of(rank->mark(kind)) : fail(not_connected);
 }
 
+int troupe_copied(uint64_t size, uint64_t duration_ns) {
+  auto* rank = this_rank();
+  return rank ? status_of(rank->copied(size, duration_ns)) : fail(not_connected);
+}
+
 int troupe_enter(void) {
   auto* rank = this_rank();
   return rank ? status_of(rank->enter()) : fail(not_connected);

@@ -102,6 +102,8 @@ TROUPE_API int troupe_abandon(uint64_t operation, int* dropped);
 
 /* marker_kind of graph/execution_graph.hpp: backward_end 1, optimizer_step 2, iteration 3. */
 TROUPE_API int troupe_mark(uint8_t kind);
+/* The program has asked for a copy between a device and the host, which lasts so long there. */
+TROUPE_API int troupe_copied(uint64_t size, uint64_t duration_ns);
 /* Lets others run first. */
 TROUPE_API int troupe_yield(void);
 /* The calling thread takes part in the slot from now on, as one that has waited does: while it runs

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <memory>
 
+#include "interpose/cudart/run_link.hpp"
+
 namespace troupe {
 namespace {
 
@@ -135,6 +137,7 @@ cudaError_t copy(device_runtime& rt, const copy_rows& rows, cudaMemcpyKind kind,
     if (returns_at_once) return rt.queue(stream, std::move(step));
     return rt.queue_and_wait(stream, std::move(step));  // which refuses
   }
+  if (is_host(to) != is_host(from)) report_copy(rows.width * rows.height, step.content.duration_ns);
   const bool within_device = !is_host(to) && !is_host(from);
   const bool waits = within_device      ? false
                      : !returns_at_once ? true

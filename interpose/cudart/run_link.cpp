@@ -49,6 +49,10 @@ void report_device_peak(std::uint64_t bytes, std::uint64_t fragmented_bytes) {
   page->device_peak_bytes.store(bytes, std::memory_order_release);
 }
 
+void report_copy(std::uint64_t bytes, std::uint64_t duration_ns) {
+  if (troupe_connected()) troupe_copied(bytes, duration_ns);
+}
+
 void let_others_run() {
   if (troupe_connected()) troupe_yield();
 }

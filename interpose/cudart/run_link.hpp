@@ -18,6 +18,8 @@ void enter_run();
 bool is_first_rank();
 /// So much was held of a device at most; the run is told of the largest.
 void report_device_peak(std::uint64_t bytes, std::uint64_t fragmented_bytes);
+/// The program has asked for a copy between a device and the host: a node of its trace.
+void report_copy(std::uint64_t bytes, std::uint64_t duration_ns);
 /// The thread asked and there was nothing: others first.
 void let_others_run();
 

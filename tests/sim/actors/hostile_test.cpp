@@ -103,6 +103,7 @@ struct awkward {
         return to_troupe::store{some_operation(), request()};
       default:
         if (random() % 2) return to_troupe::future_taken{some_operation()};
+        if (random() % 2) return to_troupe::copied{number(), number(), at};
         return to_troupe::mark{static_cast<std::uint8_t>(number()), at};
     }
   }

@@ -48,6 +48,22 @@ TEST_CASE("a synchronous operation lies between compute nodes, edges both ways")
   CHECK(nodes[5].marker == marker_kind::end);
 }
 
+TEST_CASE("a copy is a node of the program's stream between what it computes") {
+  rank_graph_builder builder(0);
+  builder.copied(4096, 70, 100);
+  builder.copied(1, ~std::uint64_t{0}, 200);
+  builder.ended(250);
+  const auto nodes = builder.take();
+  const auto copy = node_kind::copy;
+  REQUIRE(kinds(nodes) == std::vector{marker, compute, copy, compute, copy, compute, marker});
+  CHECK(nodes[1].duration_ns == 100);
+  CHECK(nodes[2].stream == 0);
+  CHECK(nodes[2].size == 4096);
+  CHECK(nodes[2].duration_ns == 70);
+  CHECK(nodes[3].duration_ns == 100);
+  CHECK(nodes[4].duration_ns == 1'000'000'000'000'000'000);
+}
+
 TEST_CASE("blocked time shows as the next compute node's gap") {
   rank_graph_builder builder(0);
   builder.issued({1}, all_reduce(1), false, 100);

@@ -70,6 +70,7 @@ TEST_CASE("each wait is told with its own time, however few frames leave") {
     RANK_CHECK(client.wait(*first, 0));
     std::this_thread::sleep_for(computing);
     RANK_CHECK(client.mark(2));
+    RANK_CHECK(client.copied(4096, 70));
     client.leave();
   });
   rank.port.expect<to_troupe::open_communicator>();
@@ -81,12 +82,16 @@ TEST_CASE("each wait is told with its own time, however few frames leave") {
   const auto earlier = rank.port.expect<to_troupe::awaited>();
   const auto later = rank.port.expect<to_troupe::awaited>();
   const auto marked = rank.port.expect<to_troupe::mark>();
+  const auto copied = rank.port.expect<to_troupe::copied>();
   rank.finish();
   CHECK(earlier.operations == std::vector{second.operation});
   CHECK(later.operations == std::vector{first.operation});
   const auto apart = static_cast<std::uint64_t>(std::chrono::nanoseconds(computing).count());
   CHECK(later.at_ns >= earlier.at_ns + apart);
   CHECK(marked.at_ns >= later.at_ns + apart);
+  CHECK(copied.size == 4096);
+  CHECK(copied.duration_ns == 70);
+  CHECK(copied.at_ns >= marked.at_ns);
 }
 
 TEST_CASE("a synchronous call is one write") {

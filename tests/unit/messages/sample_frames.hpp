@@ -82,6 +82,7 @@ inline std::vector<to_troupe::frame> to_troupe_frames() {
       future_taken{.operation = {20}},
       leave{},
       abort_communicator{.communicator = {21}, .companion = 4095},
+      copied{.size = 1ull << 33, .duration_ns = 22, .at_ns = 23},
   };
 }
 
