@@ -72,7 +72,7 @@ result<std::uint64_t> prism_trace_reader::read_header() {
                                 + std::to_string(format::world_max));
   if (header->stage > static_cast<std::uint8_t>(graph_stage::calibrated))
     return wrong_at(length, "a stage " + std::to_string(header->stage) + ", expected 0 to 2");
-  world_ = header->world;
+  world_ = processes_ = header->world;
   stage_ = static_cast<graph_stage>(header->stage);
   metadata_ = std::move(header->metadata);
   nodes_of_.resize(world_);

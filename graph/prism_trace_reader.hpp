@@ -35,6 +35,8 @@ class prism_trace_reader {
   static result<std::unique_ptr<prism_trace_reader>> open(const std::string& path);
 
   std::uint32_t world() const { return world_; }
+  /// Processes that the ranks are: rank r is one of process r % processes().
+  std::uint32_t processes() const { return processes_; }
   graph_stage stage() const { return stage_; }
   const std::vector<std::pair<std::string, std::string>>& metadata() const { return metadata_; }
   const std::vector<communicator_entry>& communicators() const { return communicators_; }
@@ -76,7 +78,7 @@ class prism_trace_reader {
   result<void> visit_chunk(const trace_index_entry& entry, const visitor& visit);
 
   input_file file_;
-  std::uint32_t world_{};
+  std::uint32_t world_{}, processes_{};
   graph_stage stage_{};
   std::vector<std::pair<std::string, std::string>> metadata_;
   std::vector<communicator_entry> communicators_;

@@ -265,6 +265,7 @@ void loggops_model::receive(std::uint32_t recv, std::uint64_t now, bool was_post
     auto& its_nic = clocks_->nic(sent);
     its_cpu.free_ns = std::max(its_cpu.free_ns, sender_done);
     its_nic.send_free_ns = std::max(its_nic.send_free_ns, sender_gone);
+    if (observer_) observer_->held_until(message, sender_done);
   }
   const bool sender_first = !was_posted || sent.rank == at(recv).rank;
   if (frees_sender && sender_first) progress_->ended(message, sender_done);

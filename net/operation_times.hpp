@@ -15,6 +15,9 @@ class operation_times final : public span_observer {
     start_ns_[operation] = start_ns;
     end_ns_[operation] = end_ns;
   }
+  void held_until(std::uint32_t operation, std::uint64_t end_ns) override {
+    end_ns_[operation] = end_ns;
+  }
   std::uint64_t start_ns(std::uint32_t operation) const { return start_ns_[operation]; }
   std::uint64_t end_ns(std::uint32_t operation) const { return end_ns_[operation]; }
 

@@ -14,14 +14,13 @@ std::vector<node> trace_times::add(rank_id, std::span<const node> nodes,
     auto& what = made[i];
     const auto begin = times_.start_ns(places[i].begin), end = times_.end_ns(places[i].end);
     auto& before = stream_ends[what.stream];
-    what.gap_ns = std::min(begin > before ? begin - before : 0, node_time_ns_max - 1);
-    what.duration_ns = std::min(end - std::min(begin, end), node_time_ns_max - 1);
-    // No gap would mean that the begin is not known (rank_timeline.hpp).
-    if (communicates(what.kind) && begin == before && what.duration_ns > 0) {
-      what.gap_ns = 1;
-      --what.duration_ns;
-    }
-    before = end;
+    // What overlaps the node before it on its stream is cut to where that ends: a gap of 0 would
+    // mean that the begin is not known (rank_timeline.hpp).
+    auto start = std::max(begin, before);
+    if (communicates(what.kind) && start == before && end > start) ++start;
+    what.gap_ns = std::min(start - before, node_time_ns_max - 1);
+    what.duration_ns = std::min(end - std::min(start, end), node_time_ns_max - 1);
+    before = std::max(start, end);
     if (what.kind != node_kind::collective) continue;
     auto& met = meetings_[{what.communicator, what.sequence}];
     met.op = what.op;

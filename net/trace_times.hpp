@@ -40,7 +40,8 @@ class trace_times {
   trace_times(std::span<const communicator_entry> communicators, const operation_times& times)
       : communicators_(communicators), times_(times) {}
 
-  /// Each rank once, in any order. Returns its nodes with the simulation's times.
+  /// Each rank once, in any order. Returns its nodes with the simulation's times; of nodes of one
+  /// stream that overlap (messages under way at once), the later one as what it takes longer.
   std::vector<node> add(rank_id rank, std::span<const node> nodes,
                         std::span<const goal::node_place> places);
 

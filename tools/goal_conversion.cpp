@@ -81,7 +81,14 @@ result<nlohmann::ordered_json> write_graph_file(const goal::schedule& what, cons
     if (auto added = to->add(rank_id{rank}, nodes->nodes, {}); !added) return added.error();
   }
   TROUPE_TRY(bytes, to->close());
-  return report_of(what, path, "prism", bytes);
+  auto report = report_of(what, path, "prism", bytes);
+  if (what.nic_max() > 0) {
+    const auto text = from + ": a graph has no nics: messages of "
+                      + std::to_string(what.nic_max() + 1) + " nics a rank share one in " + path;
+    std::fprintf(stderr, "troupe convert: warning: %s\n", text.c_str());
+    report["warnings"].push_back({{"kind", "nics_lost"}, {"count", 1}, {"text", text}});
+  }
+  return report;
 }
 
 std::string closing_line(const nlohmann::ordered_json& report) {
@@ -107,7 +114,9 @@ int convert_goal(const goal_conversion& what) {
   auto written = becomes_trace ? write_graph_file(input->schedule, what.in, what.out)
                                : write_goal_file(input->schedule, what.out);
   if (!written) return fail(written.error(), report, what.json);
+  const auto findings = report["findings"];  // of a cut trace
   report = *written;
+  report["findings"] = findings;
   report["input"] = what.in;
   report["wall_ns"] = std::chrono::nanoseconds(std::chrono::steady_clock::now() - began).count();
   if (!what.quiet) std::fputs(closing_line(report).c_str(), stderr);

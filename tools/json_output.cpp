@@ -1,5 +1,7 @@
 #include "tools/json_output.hpp"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -35,6 +37,17 @@ result<void> check_json_place(const std::string& where, const std::vector<std::s
   std::FILE* file = std::fopen(where.c_str(), "a");
   if (!file) return cannot_write(where, errno);
   std::fclose(file);
+  return {};
+}
+
+result<void> check_place(const char* option, const std::string& where,
+                         const std::vector<std::string>& own_files) {
+  if (where.empty()) return {};
+  for (const auto& own : own_files)
+    if (is_same_file(where, own))
+      return error{errc::usage, std::string(option) + " " + where + " would overwrite " + own};
+  const auto folder = std::filesystem::path(where).parent_path();
+  if (::access(folder.empty() ? "." : folder.c_str(), W_OK) != 0) return cannot_write(where, errno);
   return {};
 }
 

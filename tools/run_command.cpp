@@ -200,11 +200,13 @@ int run_command(int argc, char** argv) {
   app.add_option(
          "--devices", options.devices,
          "GPUs of a host with --device (default: the file's, or 8, or one a rank of the host)")
-      ->check(CLI::Range(1u, world_max));
+      ->check(CLI::Range(1u, world_max))
+      ->needs("--device");
   app.add_option("--nccl-order", options.nccl_order,
                  "what orders NCCL's messages with --device: communicator, as NCCL does; stream, "
                  "their streams alone")
       ->check(CLI::IsMember({"communicator", "stream"}))
+      ->needs("--device")
       ->capture_default_str();
   app.add_option(
          "--semantics", options.semantics,

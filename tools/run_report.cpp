@@ -119,7 +119,7 @@ std::string summary(const run_account& run) {
       text += fmt::format(" (of {} a rank)", mebibytes(run.tensor_bytes_max));
   }
   if (const auto* rank = largest(run.report, &rank_summary::device_peak_bytes))
-    text += fmt::format("\ndevice memory: {} at most, in rank {}",
+    text += fmt::format("\ndevice memory: {} at most, in the process of rank {}",
                         mebibytes(*rank->device_peak_bytes), rank->rank.value);
   if (!run.trace.empty())
     text += fmt::format("\ntrace: {} ({} bytes)", run.trace, run.report.trace_bytes);

@@ -21,13 +21,14 @@ void add_expansion_options(CLI::App& app, expansion_choice& to) {
       ->check(CLI::Range(1u, 65535u))
       ->type_name("N");
   app.add_option("--inside-latency", to.inside_latency_ns, "ns of each such transfer")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 53))
       ->type_name("NS");
   app.add_option("--inside-bandwidth", to.inside_gb, "GB/s of each such transfer")
       ->check(CLI::Range(1e-3, 1e6))
       ->type_name("GB/S");
   app.add_option("--reduce-per-byte", to.reduce_per_byte_ns,
                  "of a trace: ns of each byte that is received and reduced")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0.0, 1e6))
       ->type_name("NS");
 }
 
@@ -37,8 +38,13 @@ result<goal::trace_expansion_options> options_of(const expansion_choice& choice)
     TROUPE_TRY(how, parse_algorithm(choice.algorithm));
     made.how.how = how;
   }
-  TROUPE_TRY(nccl, parse_nccl_settings(nccl_variables()));
-  made.how.nccl = nccl;
+  if (made.how.how == algorithm::nccl) {
+    TROUPE_TRY(nccl, parse_nccl_settings(nccl_variables()));
+    made.how.nccl = nccl;
+  }
+  if (choice.gpus_per_node == 1 && (choice.inside_latency_ns > 0 || choice.inside_gb > 0))
+    return error{errc::usage,
+                 "--inside-latency and --inside-bandwidth are of --gpus-per-node 2 or more"};
   made.gpus_per_node = choice.gpus_per_node;
   made.inside_latency_ns = choice.inside_latency_ns;
   made.inside_ns_per_byte = choice.inside_gb > 0 ? 1 / choice.inside_gb : 0;
@@ -55,14 +61,20 @@ bool is_trace_file(const std::string& path) {
          && std::equal(begin.begin(), begin.end(), prism_trace_format::file_magic.begin());
 }
 
+void told(const std::string& verb, const std::string& cut, nlohmann::ordered_json& findings) {
+  std::fprintf(stderr, "troupe %s: warning: %s\n", verb.c_str(), cut.c_str());
+  findings.push_back({{"kind", "cut_input"}, {"text", cut}});
+}
+
 result<schedule_input> expand(const std::string& verb, const std::string& path,
-                              const expansion_choice& choice) {
+                              const expansion_choice& choice, const std::function<bool()>& go_on,
+                              nlohmann::ordered_json& findings) {
   TROUPE_TRY(options, options_of(choice));
+  options.go_on = go_on;
   schedule_input made;
   TROUPE_TRY(trace, prism_trace_reader::open(path));
   made.trace = std::move(trace);
-  if (made.trace->is_cut())
-    std::fprintf(stderr, "troupe %s: warning: %s\n", verb.c_str(), made.trace->cut_text().c_str());
+  if (made.trace->is_cut()) told(verb, made.trace->cut_text(), findings);
   auto expanded = goal::expand_trace(*made.trace, options);
   if (!expanded) {
     const auto& why = expanded.error();
@@ -79,7 +91,8 @@ result<schedule_input> expand(const std::string& verb, const std::string& path,
 
 result<schedule_input> open_schedule(const std::string& verb, const std::string& path,
                                      const expansion_choice& choice,
-                                     nlohmann::ordered_json& findings) {
+                                     nlohmann::ordered_json& findings,
+                                     const std::function<bool()>& go_on) {
   const auto tell = [&](const error& why) {
     std::fprintf(stderr, "troupe %s: %s\n", verb.c_str(), to_string(why).c_str());
     findings.push_back({{"kind", to_string(why.code)}, {"text", to_string(why)}});
@@ -96,7 +109,7 @@ result<schedule_input> open_schedule(const std::string& verb, const std::string&
     made.schedule = std::move(schedule);
     return made;
   }
-  auto made = expand(verb, path, choice);
+  auto made = expand(verb, path, choice, go_on, findings);
   if (!made) return tell(made.error());
   return made;
 }

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -37,11 +38,13 @@ struct schedule_input {
   goal::algorithms_used algorithms;                   ///< of the trace's collectives
 };
 
-/// Errors are told on standard error and in `findings`, a cut trace as a warning. errc::usage: a
+/// Errors are told on standard error and in `findings`, a cut trace as a warning and a finding
+/// `cut_input`. `go_on`, asked between ranks: false stops (errc::interrupted). errc::usage: a
 /// choice was made for a GOAL file, which has no collectives.
 result<schedule_input> open_schedule(const std::string& verb, const std::string& path,
                                      const expansion_choice& choice,
-                                     nlohmann::ordered_json& findings);
+                                     nlohmann::ordered_json& findings,
+                                     const std::function<bool()>& go_on = {});
 
 /// Everything of a trace but its nodes, the slot intervals by rank. A cut trace says so in its
 /// metadata.

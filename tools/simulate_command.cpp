@@ -90,7 +90,7 @@ int fail(const error& why, nlohmann::ordered_json findings, const std::string& j
 }
 
 int report(const simulated_run& run, const trace_simulation* of_trace,
-           const simulate_options& options) {
+           const nlohmann::ordered_json& of_input, const simulate_options& options) {
   const auto& done = run.result;
   for (const auto& each : done.warnings)
     std::fprintf(
@@ -104,6 +104,7 @@ int report(const simulated_run& run, const trace_simulation* of_trace,
       return complain("simulate", errc::no_resources, "cannot write to standard output");
   }
   auto all = to_json(run);
+  for (const auto& each : of_input) all["findings"].push_back(each);
   if (of_trace) of_trace->report(all);
   if (auto written = write_json(options.json, all); !written)
     return complain("simulate", written.error().code, written.error().context);
@@ -114,14 +115,15 @@ int simulate_file(const simulate_options& options, const loggops_parameters& par
   const auto began = std::chrono::steady_clock::now();
   const auto began_cpu = std::clock();
   auto findings = nlohmann::ordered_json::array();
-  auto input = open_schedule("simulate", options.file, options.choice, findings);
+  std::signal(SIGINT, [](int) { was_interrupted = 1; });
+  auto input = open_schedule("simulate", options.file, options.choice, findings,
+                             [] { return was_interrupted == 0; });
   if (!input) return fail(input.error(), findings, options.json);
   const auto& schedule = input->schedule;
   std::optional<operation_times> times;
   if (input->trace || !options.timeline.empty()) times.emplace(schedule.size());
   loggops_model model(parameters, times ? &*times : nullptr);
   simulation_progress progress(schedule.size(), !options.quiet);
-  std::signal(SIGINT, [](int) { was_interrupted = 1; });
   const auto done = [&] {
     return simulate(schedule, model, {.on_progress = [&](auto now_ns, auto ended) {
                       progress.draw(now_ns, ended);
@@ -140,12 +142,20 @@ int simulate_file(const simulate_options& options, const loggops_parameters& par
                                                  * (1e9 / CLOCKS_PER_SEC));
   const simulated_run run{*done, model, options.file, static_cast<std::uint64_t>(wall.count()),
                           cpu_ns};
-  if (!times || !done->findings.empty()) return report(run, nullptr, options);
+  if (!times || !done->findings.empty()) {
+    if (!options.timeline.empty())
+      std::fprintf(stderr, "troupe simulate: warning: no timeline of what does not end\n");
+    return report(run, nullptr, findings, options);
+  }
   auto of_trace = trace_simulation::make(*input, *times, net_text(model));
   if (!of_trace) return fail(of_trace.error(), findings, options.json);
-  if (auto timed = of_trace->run(options.timeline); !timed)
-    return fail(timed.error(), findings, options.json);
-  return report(run, &*of_trace, options);
+  if (auto timed = of_trace->run(options.timeline); !timed) {  // the times are right all the same
+    findings.push_back({{"kind", "timeline"}, {"text", to_string(timed.error())}});
+    const auto status = complain("simulate", timed.error().code, to_string(timed.error()));
+    report(run, nullptr, findings, options);
+    return status;
+  }
+  return report(run, &*of_trace, findings, options);
 }
 
 }  // namespace
@@ -209,6 +219,10 @@ int simulate_command(int argc, char** argv) {
     return complain(
         "simulate", errc::usage,
         options.timeline + ": expected a name that ends in .perfetto, .pftrace, .json or .prism");
+  if (auto place = check_place("--timeline", options.timeline, {options.file, options.network});
+      !place)
+    return complain("simulate", place.error().code, to_string(place.error()));
+  std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of write(2), not a death
   const auto parameters = parameters_of(options);
   if (!parameters) return fail(parameters.error(), nlohmann::ordered_json::array(), options.json);
   return simulate_file(options, *parameters);

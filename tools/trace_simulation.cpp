@@ -105,11 +105,17 @@ std::string trace_simulation::text() const {
     made += fmt::format("iteration {:<6} {}\n", i, human_ns(iterations_ns_[i]));
   if (iterations_ns_.size() > iterations_shown_max)
     made += fmt::format("… {} iterations in all\n", iterations_ns_.size());
-  const auto exposed = [](const auto& a, const auto& b) { return a.exposed_ns < b.exposed_ns; };
+  const auto exposed = [](const rank_time& a, const rank_time& b) {
+    const auto part = [](const rank_time& of) {
+      return static_cast<double>(of.exposed_ns)
+             / static_cast<double>(std::max<std::uint64_t>(of.finish_ns, 1));
+    };
+    return part(a) < part(b);
+  };
   if (const auto most = std::max_element(ranks_.begin(), ranks_.end(), exposed);
       most != ranks_.end())
     made +=
-        fmt::format("rank {} computes least of its time: {} of {} pass without\n",
+        fmt::format("rank {} computes the smallest part of its time: {} of {} pass without\n",
                     most - ranks_.begin(), human_ns(most->exposed_ns), human_ns(most->finish_ns));
   return made;
 }

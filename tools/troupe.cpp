@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <new>
 
 #include "messages/error.hpp"
 #include "tools/commands.hpp"
@@ -65,7 +66,13 @@ int run_verb(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   fill_standard_descriptors();
-  const int status = run_verb(argc, argv);
+  int status = 0;
+  try {
+    status = run_verb(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "troupe: out of memory\n");
+    status = troupe::exit_status(troupe::errc::no_resources);
+  }
   std::cout.flush();
   if (status != 0 || (std::fflush(stdout) == 0 && !std::ferror(stdout) && std::cout)) return status;
   std::fprintf(stderr, "troupe: standard output could not be written\n");

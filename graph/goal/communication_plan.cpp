@@ -1,6 +1,7 @@
 #include "graph/goal/communication_plan.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 namespace troupe::goal {
@@ -20,11 +21,15 @@ result<communication_plan> communication_plan::make(prism_trace_reader& trace,
                                                     const schedule_options& how) {
   communication_plan made;
   made.how_ = how;
+  made.put_in_order(trace, ranks_together);
+  std::vector<std::uint32_t> node_of(trace.world());
+  for (std::uint32_t place = 0; place < trace.world(); ++place)
+    node_of[made.order_[place]] = place / ranks_together;
   for (const auto& each : trace.communicators()) {
     auto& place = made.places_.emplace_back();
     std::map<std::uint32_t, std::uint32_t> seated;  // [rank of the schedule]: members
     for (const auto member : each.members) {
-      const auto rank = member.value / ranks_together;
+      const auto rank = node_of[member.value];
       place.ranks.push_back(rank);
       place.seats.push_back(seated[rank]++);
       place.seats_max = std::max(place.seats_max, place.seats.back() + 1);
@@ -36,6 +41,16 @@ result<communication_plan> communication_plan::make(prism_trace_reader& trace,
   if (auto surveyed = made.survey(trace); !surveyed) return surveyed.error();
   made.number_tags();
   return made;
+}
+
+void communication_plan::put_in_order(const prism_trace_reader& trace,
+                                      std::uint32_t ranks_together) {
+  order_.resize(trace.world());
+  std::iota(order_.begin(), order_.end(), 0u);
+  if (ranks_together == 1) return;
+  std::stable_sort(order_.begin(), order_.end(), [&](auto one, auto other) {
+    return one % trace.processes() < other % trace.processes();
+  });
 }
 
 result<void> communication_plan::survey(prism_trace_reader& trace) {
@@ -87,10 +102,20 @@ expansion_options communication_plan::expansion_of(std::uint32_t communicator,
   return made;
 }
 
-schedule_options communication_plan::how(std::uint32_t communicator,
+bool communication_plan::is_uneven(std::uint32_t communicator, std::uint64_t sequence) const {
+  const auto all = given(communicator, sequence);
+  return std::any_of(all.begin(), all.end(), [&](auto bytes) { return bytes != all[0]; });
+}
+
+schedule_options communication_plan::how(std::uint32_t communicator, std::uint64_t sequence,
                                          const collective_shape& what) const {
+  const bool has_splits =
+      what.op == troupe::operation::all_to_all && is_uneven(communicator, sequence);
   auto made = how_;
-  if (!knows(how_.how, what.op) || how_.how == algorithm::automatic)
+  // All members choose alike, whatever their own counts: linear takes any.
+  if (has_splits && how_.how != algorithm::pairwise && how_.how != algorithm::nccl)
+    made.how = algorithm::linear;
+  else if (!knows(how_.how, what.op) || how_.how == algorithm::automatic)
     made.how = choose_algorithm(what);
   if (made.how == algorithm::nccl) made.hosts = &*places_[communicator].hosts;
   return made;

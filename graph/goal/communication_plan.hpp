@@ -22,18 +22,24 @@ namespace troupe::goal {
 
 class communication_plan {
  public:
-  /// `ranks_together`: so many ranks of the graph, in order, are one of the schedule; `how`: every
+  /// `ranks_together`: so many ranks of the graph are one of the schedule; `how`: every
   /// collective's algorithm. Errors are the reader's.
   static result<communication_plan> make(prism_trace_reader& trace, std::uint32_t ranks_together,
                                          const schedule_options& how);
 
+  /// The graph's ranks, node by node: in order; where several are a node, those of one process
+  /// stand together.
+  std::span<const std::uint32_t> order() const { return order_; }
   /// Above all streams of all ranks.
   std::uint32_t streams() const { return streams_; }
   /// With the tag of this collective.
   expansion_options expansion_of(std::uint32_t communicator, std::uint64_t sequence) const;
   /// How the communicator does this collective: as it was said, or where that algorithm does not
   /// know it, as the one that is taken when nobody says.
-  schedule_options how(std::uint32_t communicator, const collective_shape& what) const;
+  schedule_options how(std::uint32_t communicator, std::uint64_t sequence,
+                       const collective_shape& what) const;
+  /// Do the members of this all_to_all give different numbers of bytes?
+  bool is_uneven(std::uint32_t communicator, std::uint64_t sequence) const;
   /// The tag of a message that the program gave this one. `from`, `to`: group ranks.
   std::uint64_t tag_of(std::uint32_t communicator, std::int32_t tag, std::uint32_t from,
                        std::uint32_t to) const {
@@ -57,10 +63,12 @@ class communication_plan {
     std::map<std::int32_t, std::uint64_t> message_tags;  // the first for each of the program's
   };
 
+  void put_in_order(const prism_trace_reader& trace, std::uint32_t ranks_together);
   result<void> survey(prism_trace_reader& trace);
   void number_tags();
 
   schedule_options how_;
+  std::vector<std::uint32_t> order_;
   std::uint32_t streams_ = 1;
   std::vector<communicator_place> places_;  // [communicator]
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::vector<std::uint64_t>> given_;

@@ -150,15 +150,21 @@ result<void> node_expansion::join_inside(walk& on, const node& what, node_place 
 result<collective_shape> node_expansion::shape(const node& what, std::uint32_t member) const {
   const auto members = static_cast<std::uint32_t>(communicators_[what.communicator].members.size());
   if (what.op != troupe::operation::all_to_all) return shape_of(what, member, members);
+  if (!plan_.is_uneven(what.communicator, what.sequence)) return shape_of(what, member, members);
   const auto given = plan_.given(what.communicator, what.sequence);
-  if (std::all_of(given.begin(), given.end(), [&](auto bytes) { return bytes == given[0]; }))
-    return shape_of(what, member, members);
   std::vector<std::uint64_t> to_each(members), from_each(members);
   for (std::uint32_t other = 0; other < members; ++other) {
     to_each[other] = part_layout(given[member], members).count(other);
     from_each[other] = part_layout(given[other], members).count(member);
   }
   return exchange_shape(to_each, from_each);
+}
+
+/// Of an all_to_all a member may give and get nothing while others do not.
+bool node_expansion::moves_nothing(const node& what, const collective_shape& shape) const {
+  if (what.op != troupe::operation::all_to_all || shape.members == 1) return is_empty(shape);
+  const auto given = plan_.given(what.communicator, what.sequence);
+  return std::all_of(given.begin(), given.end(), [](auto bytes) { return bytes == 0; });
 }
 
 result<void> node_expansion::expand(std::span<const waiting_part> parts) {
@@ -171,14 +177,18 @@ result<void> node_expansion::expand(std::span<const waiting_part> parts) {
   std::vector<member_part> members;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     TROUPE_TRY(what, shape(parts[i].what, parts[i].member));
-    if (is_empty(what)) {
+    if (moves_nothing(parts[i].what, what)) {  // so it is for all members
       for (const auto& each : parts) to_.depend(each.place.end, each.place.begin, false);
       return {};
     }
-    const auto how = plan_.how(first.communicator, what);
+    auto how = plan_.how(first.communicator, first.sequence, what);
+    auto written = write_program(what, parts[i].member, how, programs_[i]);
+    if (!written && written.error().code == errc::usage) {  // not with such counts
+      how.how = choose_algorithm(what);
+      written = write_program(what, parts[i].member, how, programs_[i]);
+    }
+    if (!written) return written.error();
     used_[first.op].insert(how.how);
-    if (auto written = write_program(what, parts[i].member, how, programs_[i]); !written)
-      return written.error();
     members.push_back({.program = &programs_[i],
                        .member = parts[i].member,
                        .cpu = parts[i].cpu,

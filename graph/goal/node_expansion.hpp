@@ -77,6 +77,7 @@ class node_expansion {
   result<void> add_message(walk& on, const node& what, std::uint32_t index);
   result<void> join_inside(walk& on, const node& what, node_place place);
   result<void> expand(std::span<const waiting_part> parts);
+  bool moves_nothing(const node& what, const collective_shape& shape) const;
   result<collective_shape> shape(const node& what, std::uint32_t member) const;
 
   const communication_plan& plan_;

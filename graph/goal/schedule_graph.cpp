@@ -60,8 +60,11 @@ class edges {
         mine.insert(mine.end(), starts_after_[earlier].begin(), starts_after_[earlier].end());
       std::sort(mine.begin(), mine.end());
       mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
+      if ((count_ += mine.size()) > edges_max) return;
     }
   }
+  static constexpr std::size_t edges_max = std::size_t{1} << 26;
+  bool are_too_many() const { return count_ > edges_max; }
   /// Ascending.
   const std::vector<std::uint32_t>& before(std::uint32_t operation) const {
     return starts_after_[operation];
@@ -69,6 +72,7 @@ class edges {
 
  private:
   const waits& on_;
+  std::size_t count_ = 0;
   std::vector<std::uint32_t> place_;                      // [operation]
   std::vector<std::vector<std::uint32_t>> starts_after_;  // [operation]
 };
@@ -134,6 +138,11 @@ class graph_writer {
       return error{errc::bad_input, std::to_string(what_.size_of(rank_) - order.size())
                                         + " operations wait for each other in a circle"};
     const edges all(waits_, order);
+    if (all.are_too_many())
+      return error{
+          errc::no_resources,
+          "more than " + std::to_string(edges::edges_max)
+              + " edges in a graph: operations that wait for starts wait for what those wait for"};
     rank_nodes made;
     for (std::uint32_t place = 0; place < order.size(); ++place) {
       TROUPE_TRY(next, make(order[place], place, all.before(order[place])));

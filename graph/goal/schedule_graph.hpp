@@ -6,8 +6,8 @@
 // all that the operation waits for: a graph has no edge for that. Messages list also the previous
 // node of their stream among what they wait for: what reads graphs of runs does not take it for
 // one. A node's sequence among its (peer, tag) counts in program order, which is an order in which
-// the operations may go. Not here: times (a calc's duration is its size; of messages nothing is
-// known).
+// the operations may go. A graph has no nics: its messages are all of one.
+// Not here: times (a calc's duration is its size; of messages nothing is known).
 #pragma once
 
 #include <cstdint>

@@ -20,14 +20,18 @@ result<expanded_trace> expand_trace(prism_trace_reader& trace,
   expanded_trace made;
   schedule_builder builder;
   std::uint32_t first = 0;
-  for (std::uint32_t rank = 0; rank < trace.world();) {
+  made.places.resize(trace.world());
+  const auto order = plan.order();
+  for (std::uint32_t next = 0; next < order.size();) {
+    if (options.go_on && !options.go_on()) return error{errc::interrupted, "stopped"};
     builder.begin_rank();
-    node_expansion node(plan, trace.communicators(), options, rank / together, first, builder,
+    node_expansion node(plan, trace.communicators(), options, next / together, first, builder,
                         made.algorithms);
-    for (std::uint32_t seat = 0; seat < together && rank < trace.world(); ++seat, ++rank) {
-      TROUPE_TRY(nodes, trace.load(rank_id{rank}));
-      TROUPE_TRY(places, node.add(rank_id{rank}, seat, nodes));
-      made.places.push_back(std::move(places));
+    for (std::uint32_t seat = 0; seat < together && next < order.size(); ++seat, ++next) {
+      const rank_id rank{order[next]};
+      TROUPE_TRY(nodes, trace.load(rank));
+      TROUPE_TRY(places, node.add(rank, seat, nodes));
+      made.places[rank.value] = std::move(places);
     }
     if (auto whole = node.end(); !whole) return whole.error();
     const auto size = builder.rank_size();

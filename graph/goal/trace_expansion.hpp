@@ -12,11 +12,12 @@
 //                                 say which of them were called as one group)
 // An all_to_all's bytes are split evenly over its members: a graph has no splits.
 // With `gpus_per_node` so many ranks of the graph share a rank of the schedule, each with cpus and
-// a nic of its own; what they send each other is a calc. Not here: how collectives are done
-// (graph/schedule/), how long it takes (net/).
+// a nic of its own, those of one process next to each other; what they send each other is a calc.
+// Not here: how collectives are done (graph/schedule/), how long it takes (net/).
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <vector>
@@ -33,7 +34,8 @@ struct trace_expansion_options {
   std::uint32_t gpus_per_node = 1;
   std::uint64_t inside_latency_ns = 0;  ///< of what GPUs of a node send each other
   double inside_ns_per_byte = 0;
-  double reduce_ns_per_byte = 0;  ///< of what is received and reduced; 0: no calc
+  std::function<bool()> go_on = {};  ///< asked before each rank; false stops: errc::interrupted
+  double reduce_ns_per_byte = 0;     ///< of what is received and reduced; 0: no calc
 };
 
 /// A node's first and last operation in the schedule (the same one for what is one operation).

@@ -3,7 +3,8 @@
 //
 // The runner binds a blocked thread to its slot's core, that it wakes there
 // (actors/slot_cores.hpp). The thread takes the binding off before any code of the program runs in
-// it: the program sees none, nor does what it starts. A binding that is not the runner's stays.
+// it: the program sees none, nor does what it starts. A binding of its own stays;
+// one to a single core that another thread made while it was blocked is taken for the runner's.
 #pragma once
 
 #include <sched.h>

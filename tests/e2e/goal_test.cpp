@@ -273,6 +273,12 @@ TEST_CASE("a simulation's timeline is there in each form, whatever was simulated
       }
       std::filesystem::remove(out);
     }
+  // what is simulated is not written over, and a place that is none is said before
+  const auto own = put(here, "own.prism", bytes_of(here.trace()));
+  CHECK(here.verb({"simulate", own, "--timeline", own}).status == 2);
+  CHECK(bytes_of(own) == bytes_of(here.trace()));
+  CHECK(here.verb({"simulate", own, "--timeline", here.file("none/a.json")}).status == 3);
+  CHECK(here.verb({"simulate", own, "--inside-latency", "5"}).status == 2);
   // of what does not end there is none
   const auto stuck = put(here, "stuck.goal", "num_ranks 1\nrank 0 {\nrecv 8b from 0\n}\n");
   simulated(here, {stuck, "--timeline", here.file("no.json")}, 4);

@@ -34,7 +34,7 @@ with tempfile.TemporaryDirectory() as folder:
         large = rank["rank"] + 1
         assert rank["device_peak_bytes"] == large * (3 << 20) + 1000, rank
         assert rank["device_fragmented_bytes"] == large * (1 << 20) + (2 << 20) - 1000, rank
-    assert "device memory: 9.0 MiB at most, in rank 2" in said
+    assert "device memory: 9.0 MiB at most, in the process of rank 2" in said
     copies = copies_in(trace)
     assert sorted(copies) == sorted((rank, size) for rank in range(3) for size in (4096, 300)), copies
     for rank in range(3):  # as the program asked for them

@@ -2,6 +2,7 @@
 // 1500, g 1000, G 6).
 #include "graph/goal/trace_expansion.hpp"
 
+#include "graph/rank_timeline.hpp"
 #include "tests/unit/net/traced.hpp"
 
 using namespace troupe;
@@ -108,6 +109,22 @@ TEST_CASE("an all_to_all moves what its members give, as evenly as it goes") {
   for (const auto& each : done.warnings) CHECK(each.kind.find("recv_") != 0);
 }
 
+TEST_CASE("members that give and get nothing take part in an uneven all_to_all all the same") {
+  for (const auto how : {algorithm::automatic, algorithm::bruck, algorithm::pairwise,
+                         algorithm::linear, algorithm::ring, algorithm::nccl})
+    for (const auto gpus : {1u, 2u, 3u, 4u}) {
+      program_graph program(4, semantics::nccl);
+      program.collective(operation::all_to_all, 0, 0);
+      program.graph().ranks[3].back().size = 2;  // a byte each to ranks 0 and 1
+      for (std::uint32_t rank = 0; rank < 4; ++rank) program.compute(rank, 10);
+      INFO(to_string(how) << ", " << gpus << " together");
+      const auto done =
+          traced(program.graph()).simulated({.how = {.how = how}, .gpus_per_node = gpus});
+      CHECK(done.findings.empty());
+      CHECK(done.ended == done.operations);
+    }
+}
+
 TEST_CASE("ranks of one node send nothing over the network to each other") {
   program_graph program(4, semantics::nccl);
   program.collective(operation::all_gather, 0, 600);
@@ -179,15 +196,13 @@ TEST_CASE("each node has its place, from which its times and its collective's fo
     program.compute(rank, 30);
     program.mark(rank, marker_kind::optimizer_step);
   }
-  traced trace(program.graph());
-  const auto made = trace.expanded();
-  REQUIRE(made);
-  operation_times times(made->made.size());
-  loggops_model model({}, &times);
-  REQUIRE(simulate(made->made, model));
-  trace_times of(program.graph().communicators, times);
+  const timed_graph run(program.graph());
+  trace_times of(program.graph().communicators, run.times);
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
-    const auto timed = of.add(rank_id{rank}, program.graph().ranks[rank], made->places[rank]);
+    const auto timed = of.add(rank_id{rank}, program.graph().ranks[rank], run.made.places[rank]);
+    const auto drawn = lay_out(timed);
+    for (std::size_t i = 0; i < timed.size(); ++i)
+      CHECK(drawn.end_ns[i] == run.times.end_ns(run.made.places[rank][i].end));
     std::uint64_t at = 0;
     for (const auto& each : timed)
       if (each.stream == 0) at += each.gap_ns + each.duration_ns;
@@ -202,6 +217,23 @@ TEST_CASE("each node has its place, from which its times and its collective's fo
   CHECK(of.ranks()[0].finish_ns == sent + 130);
   CHECK(of.ranks()[1].exposed_ns == received - 400);
   CHECK(of.iterations_ns() == hosts{received + 100, 30});
+}
+
+TEST_CASE("messages under way at once are drawn to where they end") {
+  program_graph program(2, semantics::nccl);
+  for (std::uint64_t n = 1; n <= 3; ++n) {
+    program.call(0, message(node_kind::send, 0, 1, n, 1000 * n));
+    program.call(1, message(node_kind::recv, 0, 0, n, 1000 * n));
+  }
+  for (std::uint32_t rank = 0; rank < 2; ++rank) program.compute(rank, 5);
+  const timed_graph run(program.graph());
+  trace_times of(program.graph().communicators, run.times);
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    const auto timed = of.add(rank_id{rank}, program.graph().ranks[rank], run.made.places[rank]);
+    const auto drawn = lay_out(timed);
+    for (std::size_t i = 0; i < timed.size(); ++i)
+      CHECK(drawn.end_ns[i] == run.times.end_ns(run.made.places[rank][i].end));
+  }
 }
 
 TEST_CASE("any program of any ranks ends, with any algorithm, on nodes of any size") {

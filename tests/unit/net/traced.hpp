@@ -45,6 +45,18 @@ class traced {
   std::unique_ptr<prism_trace_reader> reader_;
 };
 
+/// A graph's simulation with the default network: when each of its nodes began and ended.
+struct timed_graph {
+  explicit timed_graph(const execution_graph& graph)
+      : trace(graph), made(*trace.expanded()), times(made.made.size()) {
+    loggops_model model({}, &times);
+    REQUIRE(simulate(made.made, model));
+  }
+  traced trace;
+  goal::expanded_trace made;
+  operation_times times;
+};
+
 /// The ranks of a program, as rank_graph_builder writes them: a span before and after everything.
 class program_graph {
  public:
