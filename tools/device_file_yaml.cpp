@@ -67,7 +67,10 @@ result<void> apply_kernels(device_profile& into, const YAML::Node& list, const y
 }
 
 result<device_profile> parse(const std::string& text, const yaml_place& in) {
-  const auto root = YAML::Load(text);
+  const auto documents = YAML::LoadAll(text);
+  if (documents.size() > 1)
+    return in.wrong(documents[1].Mark(), "expected one document: a file is one device");
+  const auto root = documents.empty() ? YAML::Node() : documents.front();
   if (!root.IsMap()) return in.wrong(root.Mark(), "expected a map of a device's keys");
   auto device = device_profiles().front();
   if (const auto base = root["base"]) {
@@ -79,7 +82,11 @@ result<device_profile> parse(const std::string& text, const yaml_place& in) {
   if (auto done = apply(device, root, in, set_device_field, {"base", "kernels"}); !done)
     return done.error();
   if (auto checked = check_device(device); !checked)
-    return in.wrong(root.Mark(), checked.error().context);
+    return in.wrong((root["memory"]    ? root["memory"]
+                     : root["context"] ? root["context"]
+                                       : root)
+                        .Mark(),
+                    checked.error().context);
   if (const auto kernels = root["kernels"])
     if (auto done = apply_kernels(device, kernels, in); !done) return done.error();
   const auto bytes = to_fields(device).size();

@@ -254,6 +254,7 @@ result<device_profile> from_fields(const std::string& text) {
                           : set_device_field(of, key, value);
     if (!set) return error{set.error().code, key + ": " + set.error().context};
   }
+  if (auto checked = check_device(of); !checked) return checked.error();
   return of;
 }
 

@@ -116,6 +116,10 @@ device_runtime* device_runtime::make(cudaError_t& why) {
   for (const auto* ranks : {"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"})
     at_least = std::max(at_least, number_from(ranks, 1));
   const auto on_host = number_from("TROUPE_DEVICES", at_least);
+  if (const char* wanted = std::getenv("TROUPE_DEVICES");
+      wanted && number_from("TROUPE_DEVICES", 0) == 0)
+    return refuse(std::string("TROUPE_DEVICES=") + wanted
+                  + ": expected a number of GPUs, at least 1");
   const auto visible = visible_devices(on_host);
   if (visible.empty()) why = cudaErrorNoDevice;
   if (visible.empty()) return nullptr;

@@ -32,6 +32,13 @@ std::string refusal(const std::string& text) {
   return read.error().context.substr(written.path.size());
 }
 
+TEST_CASE("a file is one device, and what does not fit is named where it stands") {
+  CHECK_THAT(refusal("memory: 2GiB\n---\nbase: a100\n"),
+             StartsWith(":3:1: ") && Contains("one document"));
+  CHECK_THAT(refusal("tflops: 60\nmemory: 80\n"), StartsWith(":2:9: ") && Contains("memory"));
+  CHECK_THAT(refusal("tflops: 60\ncontext: 200GiB\n"), StartsWith(":2:10: ") && Contains("memory"));
+}
+
 TEST_CASE("a device's file says what differs from its base") {
   const file written(R"yaml(
 base: a100
