@@ -1,39 +1,26 @@
-// device_file_yaml: the YAML file of a device. yaml-cpp and its exceptions stay here.
+// device_file_yaml: the YAML file of a device.
 #include <yaml-cpp/yaml.h>
 
+#include <optional>
 #include <set>
 #include <string>
 
-#include "graph/input_file.hpp"
 #include "interpose/cudart/device_fields.hpp"
 #include "tools/device_file.hpp"
+#include "tools/yaml_file.hpp"
 
 namespace troupe {
 namespace {
 
-constexpr std::uint64_t file_bytes_max = 1u << 20;
 /// A rank gets the device as one variable of its environment, and Linux takes no longer ones.
 constexpr std::size_t fields_bytes_max = 120'000;
 
 struct yaml_place {
   const std::string& path;
   error wrong(const YAML::Mark& where, const std::string& what) const {
-    const auto place = where.is_null() ? ""
-                                       : ":" + std::to_string(where.line + 1) + ":"
-                                             + std::to_string(where.column + 1);
-    return {errc::bad_input, path + place + ": " + what};
+    return wrong_in_yaml(path, where, what);
   }
 };
-
-result<std::string> text_of(const std::string& path) {
-  TROUPE_TRY(file, input_file::open(path));
-  if (file.size() > file_bytes_max)
-    return error{errc::bad_input, path + ": more than 1 MiB, too much for a device"};
-  std::string text(static_cast<std::size_t>(file.size()), '\0');
-  if (auto read = file.read(0, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()}); !read)
-    return read.error();
-  return text;
-}
 
 /// Each key once, with one value, which `set` takes; `other` has the keys that are not its own.
 template <class Of>
@@ -66,12 +53,7 @@ result<void> apply_kernels(device_profile& into, const YAML::Node& list, const y
   return {};
 }
 
-result<device_profile> parse(const std::string& text, const yaml_place& in) {
-  const auto documents = YAML::LoadAll(text);
-  if (documents.size() > 1)
-    return in.wrong(documents[1].Mark(), "expected one document: a file is one device");
-  const auto root = documents.empty() ? YAML::Node() : documents.front();
-  if (!root.IsMap()) return in.wrong(root.Mark(), "expected a map of a device's keys");
+result<device_profile> parse(const YAML::Node& root, const yaml_place& in) {
   auto device = device_profiles().front();
   if (const auto base = root["base"]) {
     const auto* known = base.IsScalar() ? find_device_profile(base.Scalar()) : nullptr;
@@ -105,12 +87,14 @@ bool is_device_file(const std::string& name) {
 
 result<device_profile> read_device_file(const std::string& path) {
   const yaml_place in{path};
-  TROUPE_TRY(text, text_of(path));
-  try {
-    return parse(text, in);
-  } catch (const YAML::Exception& why) {
-    return in.wrong(why.mark, why.msg);
-  }
+  std::optional<device_profile> made;
+  auto read = read_yaml_map(path, "a device's keys", [&](const YAML::Node& root) -> result<void> {
+    TROUPE_TRY(device, parse(root, in));
+    made = std::move(device);
+    return {};
+  });
+  if (!read) return read.error();
+  return *std::move(made);
 }
 
 }  // namespace troupe

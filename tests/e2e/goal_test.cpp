@@ -110,6 +110,8 @@ TEST_CASE("parameters that make no sense are refused by name") {
           "c.yaml:1:4: L: expected one value");
   refused({"--network", put(here, "d.yaml", "L: {\n")}, 3, "d.yaml:");
   refused({"--network", put(here, "e.yaml", "L: 1\nL: 2\n")}, 3, "L is there already");
+  refused({"--network", put(here, "two.yaml", "L: 1\n---\ng: 2\n")}, 3,
+          "two.yaml:3:1: expected one");
   refused({"--network", put(here, "f.yaml", "preset: fast\n")}, 3, "there is no preset fast");
 }
 

@@ -55,6 +55,7 @@ TEST_CASE("what a description has wrong is told with its place") {
   const temporary_folder folder;
   CHECK_THAT(refusal(folder, "tp: 2\nlayer: 4\n"),
              Contains("model.yaml:2:1: there is no setting layer"));
+  CHECK_THAT(refusal(folder, "tp: 2\n---\npp: 4\n"), Contains(":3:1: expected one document"));
   CHECK_THAT(refusal(folder, "tp: two\n"), Contains(":1:1: tp: expected a number from 1 to"));
   CHECK_THAT(refusal(folder, "tp: [1, 2]\n"), Contains(":1:5: tp: expected one value"));
   CHECK_THAT(refusal(folder, "layers-per-stage: [1, [2]]\n"), Contains("a list of numbers"));
